@@ -1,0 +1,11 @@
+"""The Celery app and every schedule. Tasks live in each app's tasks.py."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirobody_site.settings")
+
+app = Celery("mirobody")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

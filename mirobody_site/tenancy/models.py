@@ -1,0 +1,40 @@
+"""Who calls (ApiKey of an account) and about whom (Subject). Accounts are Django users; reads are in selectors, writes in services."""
+
+from django.conf import settings
+from django.db import models
+
+
+class ApiKey(models.Model):
+    """A developer's key. The secret is shown once at creation; a SHA-256 of it and a short prefix are kept."""
+
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100, blank=True)
+    prefix = models.CharField(max_length=20)
+    secret_hash = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "API key"
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…"
+
+
+class Subject(models.Model):
+    """One isolated person of an account, named by the caller's ``user`` value.
+
+    ``user_key`` is compared exactly as sent; the empty string is the account's default Subject.
+    """
+
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subjects")
+    user_key = models.CharField(max_length=256, blank=True)
+    display_name = models.CharField(max_length=200, blank=True)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "user_key"], name="subject_unique_per_account")]
+
+    def __str__(self) -> str:
+        return f"Subject {self.pk}"

@@ -1,0 +1,113 @@
+"""What the turn needs from outside: a model and a runner of server tools, as protocols. Implementations live in llm/ and services/."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from responses_app.engine.conversation import Entry
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool as the model is told of it. ``server`` tells the server's own tools from the caller's."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    server: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One inference. ``model`` is the tier (``mirobody-flash`` or ``mirobody-expert``).
+
+    ``system`` is the server's own prompt and the caller's instructions; ``entries`` the conversation, the current turn included.
+    ``tool_choice`` is ``"auto"`` or the name of the tool to call. ``timeout`` is what is left of the turn, in seconds.
+    ``today`` is the Subject's date, ISO 8601.
+    """
+
+    model: str
+    system: str
+    entries: Sequence[Entry]
+    tools: Sequence[ToolDefinition]
+    tool_choice: str
+    timeout: float
+    today: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of the answer; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of reasoning; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallMade:
+    """A whole tool call, in the order the model made it. ``arguments`` is what the model wrote, valid JSON or not."""
+
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported:
+    """The provider's own count for this inference, in tokens. Never sent by a back end that has none."""
+
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The inference is over. ``length``: it ran into a token limit; ``content_filter``: the provider withheld the rest."""
+
+    reason: Literal["stop", "tool_calls", "length", "content_filter"]
+
+
+ModelEvent = TextDelta | ReasoningDelta | CallMade | UsageReported | Stopped
+
+
+class ModelBackend(Protocol):
+    """A language model, or what stands in for one."""
+
+    def stream(self, call: ModelCall) -> Iterator[list[ModelEvent]]:
+        """Yields events in batches that arrived together, at once as they come; exactly one ``Stopped`` comes last.
+
+        Closing the iterator stops the inference and frees its connection. Raises ``UpstreamError`` for a provider's
+        fault, with a message that holds nothing of the provider's text.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What a server tool gave: ``data`` is a JSON value for the trace and the model. ``evidence``: the response field it feeds."""
+
+    data: Any
+    failed: bool = False
+    empty: bool = False
+    record_ids: tuple[str, ...] = ()
+    evidence: Literal["health_records", "citations"] | None = None
+
+
+class ToolRunner(Protocol):
+    """Runs the server's tools for one turn. Never raises: a failing tool is an outcome."""
+
+    def definitions(self) -> Sequence[ToolDefinition]:
+        """The server tools this turn may use."""
+        ...
+
+    def run_all(self, calls: Sequence[tuple[str, Mapping[str, Any]]], timeout: float) -> list[ToolOutcome]:
+        """Runs ``(name, arguments)`` pairs side by side and gives their outcomes in the same order, within ``timeout`` seconds."""
+        ...
