@@ -1,0 +1,35 @@
+"""How ids are made. Item ids are derived from their response's id, so they are unique over the installation."""
+
+import secrets
+
+RESPONSE_PREFIX = "resp_"
+
+
+def new_response_id() -> str:
+    """``resp_`` and 32 hex digits."""
+    return RESPONSE_PREFIX + secrets.token_hex(16)
+
+
+def new_call_id() -> str:
+    """``call_`` and 32 hex digits: the server's own id for a tool call, whatever the model called it."""
+    return "call_" + secrets.token_hex(16)
+
+
+def reasoning_id(response_id: str) -> str:
+    """The id of a response's only reasoning item."""
+    return "rs_" + response_id.removeprefix(RESPONSE_PREFIX)
+
+
+def message_id(response_id: str) -> str:
+    """The id of a response's only message item."""
+    return "msg_" + response_id.removeprefix(RESPONSE_PREFIX)
+
+
+def function_call_id(response_id: str, index: int) -> str:
+    """The id of a response's function call number ``index``."""
+    return f"fc_{response_id.removeprefix(RESPONSE_PREFIX)}_{index}"
+
+
+def tool_step_id(index: int) -> str:
+    """The id of a response's server tool step number ``index``."""
+    return f"mtc_{index}"

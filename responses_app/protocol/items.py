@@ -1,0 +1,172 @@
+"""The items a caller may put into ``input``. Items the server gives out are built in response.py and events.py.
+
+Source: the wire contract, section 2; Open Responses 2026-04-24, "Items".
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from responses_app.protocol.wire import TAG, WireModel
+
+MAX_TOOL_OUTPUT_BYTES = 1_000_000
+TOOL_NAME_PATTERN = r"^[a-zA-Z0-9_-]{1,64}$"
+
+
+class InputText(WireModel):
+    """Text from a caller or a tool."""
+
+    type: Literal["input_text"]
+    text: str
+
+
+class OutputText(WireModel):
+    """Replayed text of the assistant."""
+
+    type: Literal["output_text"]
+    text: str
+
+
+class Refusal(WireModel):
+    """A replayed refusal of the assistant."""
+
+    type: Literal["refusal"]
+    refusal: str
+
+
+class InputImage(WireModel):
+    """An image by URL or data URL."""
+
+    type: Literal["input_image"]
+    image_url: str
+    detail: Literal["auto", "low", "high", "original"] = "auto"
+
+
+class InputFile(WireModel):
+    """A file, inline: ``file_data`` is a data URL or base64."""
+
+    type: Literal["input_file"]
+    file_data: str
+    filename: str = Field(default="file", max_length=255)
+
+
+def _unknown(what: str, kind: object) -> PydanticCustomError:
+    shown = repr(kind[:64]) if isinstance(kind, str) else "without a type"
+    return PydanticCustomError("invalid_value", "Unsupported {what}: {shown}.", {"what": what, "shown": shown})
+
+
+_PART_TYPES = ("input_text", "output_text", "refusal", "input_image", "input_file")
+
+
+def _known_part(part: Any) -> Any:
+    if not isinstance(part, dict):
+        raise PydanticCustomError("invalid_type", "A content part must be an object.")
+    kind = part.get("type")
+    if kind not in _PART_TYPES:
+        raise _unknown("content part type", kind)
+    if kind in ("input_image", "input_file") and part.get("file_id") is not None:
+        raise PydanticCustomError("unsupported_parameter", "File ids are not supported; give the content inline.")
+    if kind == "input_file" and part.get("file_url") is not None:
+        raise PydanticCustomError("unsupported_parameter", "File URLs are not supported; give 'file_data' inline.")
+    return part
+
+
+def _type_tag(value: Any) -> str:
+    return TAG + (value.get("type") or "message")
+
+
+ContentPart = Annotated[
+    Annotated[InputText, Tag("tag:input_text")]
+    | Annotated[OutputText, Tag("tag:output_text")]
+    | Annotated[Refusal, Tag("tag:refusal")]
+    | Annotated[InputImage, Tag("tag:input_image")]
+    | Annotated[InputFile, Tag("tag:input_file")],
+    Discriminator(_type_tag),
+    BeforeValidator(_known_part),
+]
+
+
+def text_or_list(value: Any) -> Any:
+    """Refuses whatever is neither a string nor a list, before the union looks at it."""
+    if isinstance(value, str | list):
+        return value
+    raise PydanticCustomError("invalid_type", "Expected a string or an array.")
+
+
+def text_or_list_tag(value: Any) -> str:
+    """The union tag of what ``text_or_list`` let through."""
+    return "tag:text" if isinstance(value, str) else "tag:list"
+
+
+Content = Annotated[
+    Annotated[str, Tag("tag:text")] | Annotated[list[ContentPart], Tag("tag:list")],
+    Discriminator(text_or_list_tag),
+    BeforeValidator(text_or_list),
+]
+
+
+class MessageItem(WireModel):
+    """Something said by ``role``. ``type`` may be left out."""
+
+    type: Literal["message"] = "message"
+    role: Literal["user", "assistant", "system", "developer"]
+    content: Content
+
+
+class FunctionCallItem(WireModel):
+    """A replayed call of a client tool."""
+
+    type: Literal["function_call"]
+    call_id: str = Field(min_length=1, max_length=256)
+    name: str = Field(pattern=TOOL_NAME_PATTERN)
+    arguments: str
+
+
+class FunctionCallOutputItem(WireModel):
+    """What the caller's tool gave for ``call_id``. An ``id`` it may carry means nothing."""
+
+    type: Literal["function_call_output"]
+    call_id: str = Field(min_length=1, max_length=256)
+    output: Content
+
+
+class SummaryText(WireModel):
+    """A part of a reasoning item's summary."""
+
+    text: str
+
+
+class ReasoningItem(WireModel):
+    """Replayed reasoning, as it was given out."""
+
+    type: Literal["reasoning"]
+    summary: list[SummaryText] = []
+    encrypted_content: str | None = None
+
+
+_ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning")
+_LATER_ITEM_TYPES = ("item_reference", "compaction")
+
+
+def _known_item(item: Any) -> Any:
+    if not isinstance(item, dict):
+        raise PydanticCustomError("invalid_type", "An input item must be an object.")
+    kind = item.get("type")
+    if kind is None and item.get("role") is not None:
+        return item
+    if kind in _LATER_ITEM_TYPES:
+        raise PydanticCustomError("unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind})
+    if kind not in _ITEM_TYPES:
+        raise _unknown("input item type", kind)
+    return item
+
+
+InputItem = Annotated[
+    Annotated[MessageItem, Tag("tag:message")]
+    | Annotated[FunctionCallItem, Tag("tag:function_call")]
+    | Annotated[FunctionCallOutputItem, Tag("tag:function_call_output")]
+    | Annotated[ReasoningItem, Tag("tag:reasoning")],
+    Discriminator(_type_tag),
+    BeforeValidator(_known_item),
+]

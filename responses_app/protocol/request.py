@@ -1,0 +1,273 @@
+"""The body of ``POST /v1/responses``: validated once, frozen, passed on whole. What a request means beyond its own words is decided in services/.
+
+Source: the wire contract, section 2.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+
+from mirobody_site.tenancy.errors import InvalidRequestError
+from responses_app.protocol.items import (
+    MAX_TOOL_OUTPUT_BYTES,
+    FunctionCallItem,
+    FunctionCallOutputItem,
+    InputItem,
+    MessageItem,
+    text_or_list,
+    text_or_list_tag,
+)
+from responses_app.protocol.tools import MAX_TOOLS, NamedToolChoice, Tool, ToolChoice
+from responses_app.protocol.wire import WireModel, invalid_request
+
+MODELS = ("mirobody-flash", "mirobody-expert")
+MAX_INPUT_ITEMS = 2000
+
+Include = Literal[
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+    "message.input_image.image_url",
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+]
+
+
+class TextFormat(WireModel):
+    """``text.format``."""
+
+    type: Literal["text", "json_object", "json_schema"]
+
+
+class TextOptions(WireModel):
+    """``text``: the plain format is the only one of agent mode; ``verbosity`` is echoed."""
+
+    format: TextFormat | None = None
+    verbosity: Literal["low", "medium", "high"] | None = None
+
+
+class ReasoningOptions(WireModel):
+    """``reasoning``: echoed."""
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    summary: Literal["auto", "concise", "detailed"] | None = None
+
+
+class StreamOptions(WireModel):
+    """``stream_options``; ``mirobody_events: false`` keeps the side channel out of the stream."""
+
+    include_obfuscation: bool | None = None
+    mirobody_events: bool = True
+
+
+MetadataKey = Annotated[str, Field(max_length=64)]
+MetadataValue = Annotated[str, Field(max_length=512)]
+Input = Annotated[
+    Annotated[str, Tag("tag:text")] | Annotated[list[InputItem], Tag("tag:list"), Field(max_length=MAX_INPUT_ITEMS)],
+    Discriminator(text_or_list_tag),
+    BeforeValidator(text_or_list),
+]
+
+_INHERITED_BY_A_RESUME = ("model", "mode", "builtin_tools", "instructions", "tools", "tool_choice")
+
+
+class ResponseRequest(WireModel):
+    """A validated request. ``user`` is read at the door, since a header may give it too."""
+
+    model: str = MODELS[0]
+    input: Input
+    instructions: str | None = None
+    stream: bool = False
+    store: bool = True
+    previous_response_id: str | None = Field(default=None, max_length=256)
+    session_id: str | None = Field(default=None, min_length=1, max_length=128)
+    tools: list[Tool] = Field(default=[], max_length=MAX_TOOLS)
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
+    mode: Literal["agent", "model"] = "agent"
+    builtin_tools: Literal["auto", "none"] | list[str] = "auto"
+    text: TextOptions = TextOptions()
+    background: bool = False
+    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=16)
+    strict: bool = False
+    temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
+    top_p: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
+    max_output_tokens: int | None = Field(default=None, ge=16)
+    max_tool_calls: int | None = Field(default=None, ge=1)
+    reasoning: ReasoningOptions | None = None
+    truncation: Literal["auto", "disabled"] = "disabled"
+    service_tier: Literal["auto", "default", "flex", "scale", "priority"] = "default"
+    safety_identifier: str | None = Field(default=None, max_length=64)
+    prompt_cache_key: str | None = Field(default=None, max_length=64)
+    prompt_cache_retention: Literal["in-memory", "in_memory", "24h"] | None = None
+    stream_options: StreamOptions = StreamOptions()
+    top_logprobs: int = Field(default=0, ge=0, le=20)
+    include: list[Include] = []
+
+    @field_validator("metadata", mode="before")
+    @classmethod
+    def _without_nulls(cls, value: Any) -> Any:
+        return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+
+    @field_validator("builtin_tools", mode="before")
+    @classmethod
+    def _word_or_names(cls, value: Any) -> Any:
+        if value in ("auto", "none") or isinstance(value, list):
+            return value
+        if isinstance(value, str):
+            raise PydanticCustomError("invalid_value", "Expected 'auto', 'none' or an array of names.")
+        raise PydanticCustomError("invalid_type", "Expected a string or an array of names.")
+
+    @property
+    def items(self) -> list[InputItem]:
+        """``input`` as a list: a plain string is one user message."""
+        if isinstance(self.input, str):
+            return [MessageItem(role="user", content=self.input)]
+        return self.input
+
+    @property
+    def outputs(self) -> list[FunctionCallOutputItem]:
+        """The ``function_call_output`` items of ``input``."""
+        return [item for item in self.items if isinstance(item, FunctionCallOutputItem)]
+
+    @property
+    def named_tool(self) -> str | None:
+        """The client tool that ``tool_choice`` names."""
+        return self.tool_choice.name if isinstance(self.tool_choice, NamedToolChoice) else None
+
+    def going_on_from(self, handoff: "ResponseRequest") -> "ResponseRequest":
+        """A resume is the paused turn going on: what it does not give it takes from its handoff; a named choice is fulfilled."""
+        inherited = {
+            name: getattr(handoff, name)
+            for name in _INHERITED_BY_A_RESUME
+            if name in handoff.model_fields_set and name not in self.model_fields_set
+        }
+        if isinstance(inherited.get("tool_choice"), NamedToolChoice):
+            del inherited["tool_choice"]
+        return self.model_copy(update=inherited)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolNames:
+    """The server's own tool names: all that a client tool may not shadow, and those that ``builtin_tools`` may list."""
+
+    reserved: Collection[str]
+    domain: Collection[str]
+
+
+def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = False) -> ResponseRequest:
+    """The request in a JSON object. ``strict`` (or the body's own) refuses unknown top-level fields.
+
+    Raises ``InvalidRequestError`` with the ``code`` and ``param`` of the first fault.
+    """
+    _refuse_lost_history(body)
+    try:
+        request = ResponseRequest.model_validate(body)
+    except ValidationError as error:
+        raise invalid_request(error) from None
+    if strict or request.strict:
+        _refuse_unknown(body)
+    _check_model(request)
+    _check_input(request)
+    _check_tools(request, names)
+    _refuse_unsupported(request)
+    return request
+
+
+def check_tool_choice(request: ResponseRequest) -> None:
+    """Refuses the choice of a tool that was not declared. Asked once the turn's tools are known, a resume's inherited ones included."""
+    if request.named_tool and request.named_tool not in {tool.name for tool in request.tools}:
+        raise _unsupported("tool_choice", "Unsupported tool_choice: use 'auto', 'none' or a declared function tool.")
+
+
+def _unsupported(param: str, message: str) -> InvalidRequestError:
+    return InvalidRequestError(message, code="unsupported_parameter", param=param)
+
+
+def _refuse_lost_history(body: Mapping[str, Any]) -> None:
+    for name in ("conversation", "prompt"):
+        if body.get(name) is not None:
+            raise _unsupported(name, f"Unsupported parameter: '{name}'. Use previous_response_id or replay the transcript.")
+
+
+def _refuse_unknown(body: Mapping[str, Any]) -> None:
+    known = ResponseRequest.model_fields.keys() | {"user"}
+    for name, value in body.items():
+        if name not in known and value is not None:
+            raise _unsupported(name, f"Unknown parameter: '{name[:64]}'.")
+
+
+def _check_model(request: ResponseRequest) -> None:
+    if request.model not in MODELS:
+        known = " or ".join(f"'{name}'" for name in MODELS)
+        raise InvalidRequestError(
+            f"The model '{request.model[:64]}' does not exist; use {known}.", code="model_not_found", param="model"
+        )
+
+
+def _check_input(request: ResponseRequest) -> None:
+    if not request.input or (isinstance(request.input, str) and not request.input.strip()):
+        raise InvalidRequestError(
+            "Missing required parameter: 'input'.", code="missing_required_parameter", param="input"
+        )
+    for index, item in enumerate(request.items):
+        if isinstance(item, FunctionCallOutputItem) and _too_large(item):
+            raise InvalidRequestError(
+                f"A tool output may hold at most {MAX_TOOL_OUTPUT_BYTES} bytes.",
+                code="value_too_long",
+                param=f"input[{index}].output",
+            )
+
+
+def _too_large(item: FunctionCallOutputItem) -> bool:
+    text = item.output if isinstance(item.output, str) else "".join(part.model_dump_json() for part in item.output)
+    return len(text) > MAX_TOOL_OUTPUT_BYTES or len(text.encode()) > MAX_TOOL_OUTPUT_BYTES
+
+
+def _check_tools(request: ResponseRequest, names: ToolNames) -> None:
+    seen: set[str] = set()
+    for index, tool in enumerate(request.tools):
+        if tool.name in names.reserved:
+            raise InvalidRequestError(
+                f"The tool name '{tool.name}' is reserved for a built-in tool.", param=f"tools[{index}].name"
+            )
+        if tool.name in seen:
+            raise InvalidRequestError(f"Duplicate tool name: '{tool.name}'.", param=f"tools[{index}].name")
+        seen.add(tool.name)
+    if isinstance(request.builtin_tools, list):
+        for index, name in enumerate(request.builtin_tools):
+            if name not in names.domain:
+                raise InvalidRequestError(
+                    f"Unknown built-in tool '{name[:64]}'; the known ones are: {', '.join(sorted(names.domain))}.",
+                    param=f"builtin_tools[{index}]",
+                )
+
+
+def _refuse_unsupported(request: ResponseRequest) -> None:
+    if request.session_id is not None:
+        raise _unsupported("session_id", "Unsupported parameter: 'session_id'.")
+    if request.background:
+        raise _unsupported("background", "Unsupported value: 'background' can only be false.")
+    if request.mode == "model":
+        raise _unsupported("mode", "Unsupported value: 'mode' can only be 'agent'.")
+    if request.text.format is not None and request.text.format.type != "text":
+        raise _unsupported("text", "Unsupported value: 'text.format' can only be of type 'text'.")
+
+
+def unanswered_calls(items: list[InputItem]) -> list[str]:
+    """The call ids in a replayed transcript that have fewer outputs than calls."""
+    answered = _count(item.call_id for item in items if isinstance(item, FunctionCallOutputItem))
+    called = _count(item.call_id for item in items if isinstance(item, FunctionCallItem))
+    return [call_id for call_id, count in called.items() if answered.get(call_id, 0) < count]
+
+
+def _count(call_ids: Any) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for call_id in call_ids:
+        counts[call_id] = counts.get(call_id, 0) + 1
+    return counts
