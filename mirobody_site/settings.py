@@ -1,6 +1,8 @@
 """Every setting, read from the environment; all have a default that runs without any service or key."""
 
+import os
 import secrets
+import tempfile
 from pathlib import Path
 
 import environ
@@ -17,14 +19,24 @@ def _secret_key() -> str:
     """The key from the environment, or one made once and kept under ``data/`` for this user alone."""
     given = env.str("DJANGO_SECRET_KEY", default="")
     if given:
-        return given
+        return str(given)
     path = DATA_DIR / "secret_key"
+    if not path.exists():
+        _keep_new_secret(path)
+    return path.read_text()
+
+
+def _keep_new_secret(path: Path) -> None:
+    """Writes a new secret beside ``path`` and links it there whole: of processes that start together one wins."""
+    descriptor, written = tempfile.mkstemp(dir=path.parent)
     try:
-        with open(path, "x", opener=lambda name, flags: __import__("os").open(name, flags, 0o600)) as file:
+        with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(50))
+        os.link(written, path)
     except FileExistsError:
         pass
-    return path.read_text()
+    finally:
+        os.unlink(written)
 
 
 SECRET_KEY = _secret_key()
@@ -47,7 +59,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "mirobody_site.static_files.AsyncWhiteNoiseMiddleware",
+    "mirobody_site.tenancy.middleware.api_answers",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -89,12 +102,25 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
+# Served from where the packages keep them, so that nothing has to be collected before a start.
+WHITENOISE_USE_FINDERS = True
+
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "no-referrer"
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+
+REST_FRAMEWORK = {
+    "EXCEPTION_HANDLER": "mirobody_site.tenancy.exception_handler.handle_exception",
+    "UNAUTHENTICATED_USER": None,
+}
 
 REDIS_URL = env.str("REDIS_URL", default="")
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL)
 # No result back end: results are rows, and a result would be health content in the broker.
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_REDIRECT_STDOUTS = False
 
 LLM_BASE_URL = env.str("LLM_BASE_URL", default="")
 LLM_API_KEY = env.str("LLM_API_KEY", default="")
@@ -105,5 +131,36 @@ TURN_DEADLINE_SECONDS = env.float("TURN_DEADLINE_SECONDS", default=280.0)
 TURN_MODEL_CALLS = env.int("TURN_MODEL_CALLS", default=24)
 RESPONSE_TTL_DAYS = env.float("RESPONSE_TTL_DAYS", default=30.0)
 REQUEST_BODY_BYTES = env.int("REQUEST_BODY_BYTES", default=32 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
+# A body above this size would go to a temporary file; health content stays off the disk.
+FILE_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
 BUILTIN_TOOLS = env.list("BUILTIN_TOOLS", default=["query_health_data", "list_family_members"])
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")
+
+# Lines hold ids, counts, statuses and exception types; see mirobody_site/tenancy/log.py for what keeps content out.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {
+        "request_id": {"()": "mirobody_site.tenancy.log.RequestIdFilter"},
+        "task_result": {"()": "mirobody_site.tenancy.log.TaskResultFilter"},
+    },
+    "formatters": {
+        "line": {
+            "()": "mirobody_site.tenancy.log.ContentFreeFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django": {"level": "INFO"},
+        # Writes request paths, which hold names of Subjects; the access log and got_request_exception say the rest.
+        "django.request": {"level": "CRITICAL"},
+        "uvicorn": {"level": "INFO"},
+        "uvicorn.error": {"level": "INFO"},
+        "celery.app.trace": {"filters": ["task_result"]},
+        "httpx": {"level": "WARNING"},
+        "openai": {"level": "WARNING"},
+    },
+}

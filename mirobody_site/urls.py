@@ -1,8 +1,12 @@
 """The map from paths to doors. Each app's api/urls.py holds its own paths."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, re_path
+
+from mirobody_site import health
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    re_path(r"^healthz/?$", health.alive),
+    re_path(r"^readyz/?$", health.ready),
     path("admin/", admin.site.urls),
 ]

@@ -6,3 +6,8 @@ from django.apps import AppConfig
 class TenancyConfig(AppConfig):
     name = "mirobody_site.tenancy"
     label = "tenancy"
+
+    def ready(self) -> None:
+        from mirobody_site.tenancy import log  # noqa: PLC0415 - apps are imported before settings are complete
+
+        log.log_unhandled_exceptions()

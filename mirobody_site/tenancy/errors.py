@@ -4,11 +4,12 @@ The codes and statuses are those of the wire contract's error table (section 1).
 """
 
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 
 class ApiError(Exception):
-    """A fault with everything its caller is told: HTTP status, ``type``, ``code``, ``param`` and a message without private data."""
+    """A fault and all its caller is told: status, ``type``, ``code``, ``param``, a message without private data."""
 
     status = 500
     type = "server_error"
@@ -118,3 +119,22 @@ class ServerError(ApiError):
 
     def __init__(self, message: str = "The server had an error while processing the request.") -> None:
         super().__init__(message)
+
+
+def error_for_status(status: int) -> ApiError:
+    """The error for an HTTP status that a library chose. What may not be seen does not exist: 403 becomes 404."""
+    match status:
+        case HTTPStatus.UNAUTHORIZED:
+            return AuthenticationError("An API key is needed.", code="missing_api_key")
+        case HTTPStatus.NOT_FOUND | HTTPStatus.FORBIDDEN:
+            return NotFoundError("There is nothing at this address.")
+        case HTTPStatus.METHOD_NOT_ALLOWED:
+            return MethodNotAllowedError("This method is not allowed here.")
+        case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return RequestTooLargeError("The request body is too large.")
+        case HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+            return UnsupportedMediaTypeError("The body must be application/json.")
+        case _ if status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return InvalidRequestError("The request is malformed.")
+        case _:
+            return ServerError()

@@ -1,4 +1,4 @@
-"""Who calls (ApiKey of an account) and about whom (Subject). Accounts are Django users; reads are in selectors, writes in services."""
+"""Who calls (ApiKey) and about whom (Subject). Accounts are Django users. Reads: selectors; writes: services."""
 
 from django.conf import settings
 from django.db import models

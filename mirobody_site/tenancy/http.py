@@ -1,0 +1,144 @@
+"""What every API door shares: reading a JSON body, whom a request names, and the view base classes."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from adrf.views import APIView as AdrfAPIView
+from django.http import HttpRequest
+from pydantic_core import from_json
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer, JSONRenderer
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from mirobody_site.tenancy.authentication import ApiKeyAuthentication
+from mirobody_site.tenancy.errors import InvalidRequestError, UnsupportedMediaTypeError
+
+USER_HEADER = "X-Mirobody-User"
+USER_MAX_LENGTH = 256
+_JSON_MEDIA_TYPE = re.compile(r"application/(json|[a-z0-9!#$&^_.-]+\+json)", re.IGNORECASE)
+
+
+class IgnoreAccept(BaseContentNegotiation):
+    """``Accept`` never decides anything: SDKs ask for ``application/json`` while they stream."""
+
+    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
+        return next(iter(parsers), None)
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        renderer = next(iter(renderers))
+        return renderer, str(renderer.media_type)
+
+
+class ApiView(APIView):
+    """Base of the synchronous API views: our authentication, JSON out, the body read by ``read_json_object``."""
+
+    authentication_classes = [ApiKeyAuthentication]
+    permission_classes = []
+    throttle_classes = []
+    parser_classes = []
+    renderer_classes = [JSONRenderer]
+    content_negotiation_class = IgnoreAccept
+    # Without metadata OPTIONS is an ordinary 405; DRF's would tell callers the view's docstring.
+    metadata_class = None
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
+
+
+class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no types
+    """Base of the API views with ``async def`` handlers: the same, and a waiting caller holds no thread."""
+
+
+def read_json_object(request: Request | HttpRequest) -> dict[str, Any]:
+    """The body as a JSON object.
+
+    Raises UnsupportedMediaTypeError when a content type other than JSON is declared, and InvalidRequestError
+    ``invalid_json`` for a body that is empty, no object, no UTF-8, has a byte order mark, a lone surrogate or a number
+    that is not finite, or nests deeper than the parser goes. Django raises RequestDataTooBig over the body limit.
+    """
+    _check_media_type(request.headers.get("Content-Type", ""))
+    try:
+        value = from_json(request.body, allow_inf_nan=False)
+    except ValueError:
+        # The parser's message is left out: it may quote the body.
+        raise _invalid_json("The body is not valid JSON.") from None
+    if not isinstance(value, dict):
+        raise _invalid_json("The body must be a JSON object.")
+    if _has_infinity(value):
+        raise _invalid_json("The body holds a number that is too large.")
+    return value
+
+
+def _check_media_type(content_type: str) -> None:
+    media_type = content_type.split(";", 1)[0].strip()
+    if media_type and not _JSON_MEDIA_TYPE.fullmatch(media_type):
+        raise UnsupportedMediaTypeError("The body must be application/json.")
+
+
+def _invalid_json(message: str) -> InvalidRequestError:
+    return InvalidRequestError(message, code="invalid_json")
+
+
+def _has_infinity(value: Any) -> bool:
+    """Whether a number like ``1e999`` is in it, which the parser reads as infinity."""
+    match value:
+        case float():
+            return math.isinf(value)
+        case dict():
+            return any(map(_has_infinity, value.values()))
+        case list():
+            return any(map(_has_infinity, value))
+        case _:
+            return False
+
+
+def named_user(request: Request | HttpRequest, body_user: object = None) -> str | None:
+    """The Subject a request names by body (``body_user``), query (``user``) or ``X-Mirobody-User``.
+
+    ``None``: none is named, which means the default Subject. Raises InvalidRequestError with ``param: "user"``:
+    ``invalid_type`` when it is no string, ``value_too_long`` over 256 characters, ``invalid_value`` for control
+    characters, bad UTF-8, or different names in different places.
+    """
+    if body_user is not None and not isinstance(body_user, str):
+        raise InvalidRequestError("user must be a string.", code="invalid_type", param="user")
+    names = {name for name in (body_user, *_query_users(request), _header_user(request)) if name}
+    for name in names:
+        _check_user(name)
+    if len(names) > 1:
+        raise _invalid_user("The request names different users.")
+    return next(iter(names), None)
+
+
+def _query_users(request: Request | HttpRequest) -> list[str]:
+    # Django's own query dictionary replaces bad UTF-8, so that two different values could name one Subject.
+    try:
+        pairs = parse_qsl(request.META.get("QUERY_STRING", ""), errors="strict")
+    except UnicodeDecodeError:
+        raise _invalid_user("The query string is not valid UTF-8.") from None
+    return [value for name, value in pairs if name == "user"]
+
+
+def _header_user(request: Request | HttpRequest) -> str:
+    # Django reads header bytes as Latin-1; a name outside ASCII is sent as UTF-8.
+    try:
+        return str(request.headers.get(USER_HEADER, "")).encode("latin-1").decode()
+    except UnicodeError:
+        raise _invalid_user(f"{USER_HEADER} is not valid UTF-8.") from None
+
+
+def _check_user(user: str) -> None:
+    if len(user) > USER_MAX_LENGTH:
+        message = f"user is longer than {USER_MAX_LENGTH} characters."
+        raise InvalidRequestError(message, code="value_too_long", param="user")
+    if any(unicodedata.category(character) == "Cc" for character in user):
+        raise _invalid_user("user must not hold control characters.")
+
+
+def _invalid_user(message: str) -> InvalidRequestError:
+    return InvalidRequestError(message, code="invalid_value", param="user")

@@ -1,0 +1,15 @@
+"""Reads of keys and Subjects. Nothing here writes."""
+
+from mirobody_site.tenancy.models import ApiKey, Subject
+from mirobody_site.tenancy.secrets import secret_hash
+
+
+def find_live_key(secret: str) -> ApiKey | None:
+    """The key with this secret and its account, or ``None`` when unknown or revoked or the account is not active."""
+    live = ApiKey.objects.select_related("account").filter(revoked_at=None, account__is_active=True)
+    return live.filter(secret_hash=secret_hash(secret)).first()
+
+
+def find_subject(account_id: int, user: str) -> Subject | None:
+    """The account's Subject named exactly ``user`` (``""``: the default one), or ``None`` when never written to."""
+    return Subject.objects.filter(account_id=account_id, user_key=user).first()

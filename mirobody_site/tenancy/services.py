@@ -1,0 +1,46 @@
+"""Writes of accounts, keys and Subjects."""
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from mirobody_site.tenancy.models import ApiKey, Subject
+from mirobody_site.tenancy.secrets import PREFIX_LENGTH, new_secret, secret_hash
+
+
+@transaction.atomic
+def create_api_key(account: str, name: str = "") -> tuple[ApiKey, str]:
+    """A new key of the account of this name, and its secret. The account is made, without a password, when missing.
+
+    The secret is not kept and cannot be shown again. Raises django.core.exceptions.ValidationError for an account or
+    key name that is empty, too long or has characters an account name cannot have.
+    """
+    secret = new_secret()
+    key = ApiKey(
+        account=_get_or_create_account(account),
+        name=name,
+        prefix=secret[:PREFIX_LENGTH],
+        secret_hash=secret_hash(secret),
+    )
+    key.full_clean()
+    key.save()
+    return key, secret
+
+
+def _get_or_create_account(name: str) -> User:
+    username = User.normalize_username(name)
+    User(username=username).clean_fields(exclude=["password"])
+    account, _ = User.objects.get_or_create(username=username, defaults={"password": make_password(None)})
+    return account
+
+
+def revoke_api_key(key: ApiKey) -> None:
+    """Stops the key everywhere from the next request on. Revoking twice keeps the first time."""
+    ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def get_or_create_subject(account_id: int, user: str) -> Subject:
+    """The account's Subject named ``user`` (``""``: the default one), made when missing; callers may race."""
+    subject, _ = Subject.objects.get_or_create(account_id=account_id, user_key=user)
+    return subject
