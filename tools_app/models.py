@@ -1,0 +1,5 @@
+"""Where Django looks for this app's models; they are defined in records/."""
+
+from tools_app.records.models import HealthRecord, Share
+
+__all__ = ["HealthRecord", "Share"]

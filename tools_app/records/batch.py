@@ -1,0 +1,123 @@
+"""What a caller writes: records as they come, their shape and sizes checked and nothing else. What they mean is in interpretation.py."""
+
+import unicodedata
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from tools_app.records.models import Retention
+
+MAX_RECORDS = 500
+RETENTION_ALIASES = {"persistent": Retention.PERMANENT}
+
+
+def _plain(text: str) -> str:
+    """Refuses control characters; tabs and line breaks count as such."""
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise PydanticCustomError("invalid_value", "must not contain control characters")
+    return text
+
+
+def _stated(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("missing", "must not be blank")
+    return text
+
+
+def _string_or_number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise PydanticCustomError("invalid_type", "must be a string or a number")
+    if not isinstance(value, str):
+        return value
+    if len(value) > 1000:
+        raise PydanticCustomError("value_too_long", "must be at most 1000 characters")
+    return _stated(_plain(value))
+
+
+def _retention(value: Any) -> Retention:
+    word = RETENTION_ALIASES.get(value, value) if isinstance(value, str) else None
+    if word not in Retention.values:
+        choices = ", ".join([*Retention.values, *RETENTION_ALIASES])
+        raise PydanticCustomError("invalid_retention", "must be one of {choices}", {"choices": choices})
+    return Retention(word)
+
+
+def _at_most_500(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("invalid_type", "must be an array")
+    if not value:
+        raise PydanticCustomError("missing", "must hold at least one record")
+    if len(value) > MAX_RECORDS:
+        raise PydanticCustomError("too_many_items", "must hold at most {most} records", {"most": MAX_RECORDS})
+    return value
+
+
+def _session_id(value: Any, info: ValidationInfo) -> str:
+    """The session a record is bound to; without meaning, and so blank, for any other retention."""
+    if info.data.get("retention") != Retention.SESSION:
+        return ""
+    if not isinstance(value, str) or not value.strip() or len(value) > 128:
+        raise PydanticCustomError(
+            "invalid_session", "must be a string of 1 to 128 characters when retention is session"
+        )
+    return _plain(value)
+
+
+Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain), AfterValidator(_stated)]
+Tag = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain)]
+Limit = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Written(BaseModel):
+    """The base of both: strict types, immutable, unknown fields ignored, null as absent."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def drop_nulls(cls, data: Any) -> Any:
+        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+class WrittenRecord(Written):
+    """One reading as written. A record as ``GET /v1/data`` gives it is one too, and means the same reading.
+
+    ``time`` and ``end_time`` are ISO 8601 dates or date-times; the reference limits are in the reading's own unit;
+    ``source`` is the caller's own tag.
+    """
+
+    indicator: Name
+    value: Annotated[str | int | float, BeforeValidator(_string_or_number)]
+    unit: Annotated[str, StringConstraints(max_length=100), AfterValidator(_plain)] = ""
+    time: Annotated[str, StringConstraints(max_length=40)] | None = None
+    end_time: Annotated[str, StringConstraints(max_length=40)] | None = None
+    source: Tag = ""
+    reference_low: Limit | None = None
+    reference_high: Limit | None = None
+    reference_text: Annotated[str, StringConstraints(max_length=500), AfterValidator(_plain)] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def read_back(cls, data: Any) -> Any:
+        """A stored record names its channel, ``api``, as its source and has the caller's tag in ``comment``."""
+        if not isinstance(data, dict) or data.get("source") != "api":
+            return data
+        return data | {"source": data.get("comment")}
+
+
+class Batch(Written):
+    """Records written together, kept or refused together. ``session_id`` is blank unless ``retention`` is ``session``."""
+
+    retention: Annotated[Retention, BeforeValidator(_retention)]
+    session_id: Annotated[str, BeforeValidator(_session_id)] = Field(default="", validate_default=True)
+    records: Annotated[tuple[WrittenRecord, ...], Field(strict=False), BeforeValidator(_at_most_500)]

@@ -1,0 +1,143 @@
+"""The rows: health records of a Subject, and who lets whom see them. Reads are in selectors.py, writes in services.py."""
+
+import uuid
+from datetime import datetime
+
+from django.db import models
+from django.db.models import Q
+
+from mirobody_site.tenancy.models import Subject
+
+NEWEST_FIRST = ("-local_date", "-instant", "-id")
+OLDEST_FIRST = ("local_date", "instant", "id")
+
+
+def new_public_id() -> str:
+    """A fresh record id, ``rec_`` and 32 hexadecimal digits."""
+    return f"rec_{uuid.uuid4().hex}"
+
+
+class Retention(models.TextChoices):
+    """How long a record is kept, in the words of the API."""
+
+    PERMANENT = "permanent"
+    ONE_HOUR = "1h"
+    TWO_HOURS = "2h"
+    SIX_HOURS = "6h"
+    ONE_DAY = "1d"
+    SESSION = "session"
+
+
+class Precision(models.TextChoices):
+    """How exactly the caller gave a time."""
+
+    DAY = "day"
+    INSTANT = "instant"
+
+
+class Comparator(models.TextChoices):
+    """What stands before a number that is only a bound."""
+
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    MORE = ">"
+    MORE_OR_EQUAL = ">="
+
+
+class HealthRecordQuerySet(models.QuerySet["HealthRecord"]):
+    """Conditions that every reader shares."""
+
+    def live(self, now: datetime) -> "HealthRecordQuerySet":
+        """Records that have not expired at ``now`` (aware). Expired ones are invisible, swept or not."""
+        return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now))
+
+    def comparable(self) -> "HealthRecordQuerySet":
+        """Readings with a number in their analyte's unit that is no mere bound: those that may enter an aggregate."""
+        return self.filter(canonical_number__isnull=False, comparator="")
+
+
+class HealthRecord(models.Model):
+    """One reading of one Subject: as written, and as understood. What was not understood is blank or null, never a guess.
+
+    A blood pressure written ``120/80`` is two rows with the same ``indicator`` and ``value`` and different codes.
+    """
+
+    public_id = models.CharField(max_length=36, unique=True, default=new_public_id)
+    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="health_records")
+
+    indicator = models.CharField(max_length=200, help_text="The name as written.")
+    value = models.CharField(max_length=1000, help_text="The value as written.")
+    unit = models.CharField(max_length=100, blank=True, help_text="The unit as written beside the value.")
+    name = models.CharField(max_length=400, help_text="The written name, normalised for comparison.")
+
+    number = models.FloatField(null=True, help_text="The number that was read, in the written unit.")
+    comparator = models.CharField(max_length=2, blank=True, choices=Comparator)
+    ucum_unit = models.CharField(max_length=100, blank=True)
+    loinc_code = models.CharField(max_length=16, blank=True)
+    analyte = models.CharField(max_length=100, blank=True, help_text="What is measured, whatever the unit.")
+    canonical_name = models.CharField(max_length=200, blank=True)
+    canonical_number = models.FloatField(null=True, help_text="The number in the unit in which it may be compared.")
+    canonical_unit = models.CharField(max_length=100, blank=True)
+
+    time = models.CharField(max_length=40, help_text="ISO 8601 with the offset it was written with, or a date.")
+    instant = models.DateTimeField(help_text="For order. A date counts from its midnight in the Subject's zone.")
+    precision = models.CharField(max_length=7, choices=Precision)
+    local_date = models.DateField(help_text="The Subject's day.")
+    # The day again, as a plain number: sums over days (slopes) are then the same SQL on every database.
+    day = models.IntegerField(help_text="local_date as a proleptic Gregorian ordinal.")
+    end_time = models.CharField(max_length=40, blank=True)
+    end_instant = models.DateTimeField(null=True)
+
+    reference_low = models.FloatField(null=True, help_text="In the written unit.")
+    reference_high = models.FloatField(null=True, help_text="In the written unit.")
+    reference_text = models.CharField(max_length=500, blank=True)
+    abnormal = models.CharField(max_length=6, blank=True, help_text="low, normal or high, where limits and a number allow.")
+
+    source = models.CharField(max_length=200, blank=True, help_text="The caller's own tag.")
+    retention = models.CharField(max_length=9, choices=Retention)
+    session_id = models.CharField(max_length=128, blank=True)
+    expires_at = models.DateTimeField(null=True)
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of what makes two readings the same one.")
+    created_at = models.DateTimeField()
+
+    objects = HealthRecordQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subject", "fingerprint"], name="health_record_once")]
+        indexes = [
+            models.Index(fields=["subject", "local_date", "instant"], name="health_record_by_time"),
+            models.Index(fields=["subject", "analyte", "local_date", "instant"], name="health_record_by_analyte"),
+            models.Index(fields=["subject", "name", "local_date", "instant"], name="health_record_by_name"),
+            models.Index(fields=["expires_at"], condition=Q(expires_at__isnull=False), name="health_record_by_expiry"),
+            models.Index(fields=["subject", "session_id"], condition=~Q(session_id=""), name="health_record_by_session"),
+        ]
+
+    def __str__(self) -> str:
+        return self.public_id
+
+    @property
+    def text(self) -> str:
+        """The reading as written, with its unit."""
+        return self.value if self.value.endswith(self.unit) else f"{self.value} {self.unit}"
+
+
+class Share(models.Model):
+    """``subject`` lets ``with_subject`` see its records: those of ``scope`` whose day lies within start and end (inclusive)."""
+
+    class Scope(models.TextChoices):
+        """What is shared. Whatever is not known here shows nothing."""
+
+        ALL = "all"
+
+    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shares_given")
+    with_subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shares_received")
+    scope = models.CharField(max_length=20, choices=Scope, default=Scope.ALL)
+    start = models.DateField(null=True, blank=True)
+    end = models.DateField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subject", "with_subject"], name="share_once")]
+
+    def __str__(self) -> str:
+        return f"Share {self.pk}"
