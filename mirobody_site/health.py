@@ -11,7 +11,7 @@ from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
-from mirobody_site.tenancy.log import fault
+from mirobody_site.tenancy.faults import describe_fault
 
 CHECK_SECONDS = 2.0
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ async def _passes(check: Callable[[], None]) -> bool:
         async with asyncio.timeout(CHECK_SECONDS):
             await asyncio.to_thread(check)
     except Exception as exception:  # noqa: BLE001 - whatever it is, the part is not ready
-        logger.warning("%s failed: %s", check.__name__, fault(exception))
+        logger.warning("%s failed: %s", check.__name__, describe_fault(exception))
         return False
     return True
 

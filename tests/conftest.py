@@ -1,5 +1,60 @@
-"""Fixtures every test may use. What they do is told where they are made, in tests/support."""
+"""What every test can ask for: the running server and a fresh account on it.
 
+Tests share one database file and are isolated by their accounts, as callers are; nothing is wrapped in a transaction,
+since the server's threads have connections of their own.
+"""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from django.conf import settings
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from tests.support.server import Account, make_account, running_server
 from tests.support.upstream import upstream
 
 __all__ = ["upstream"]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Gives each test process a database file of its own. In memory, the server's threads would each have another."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"] == "django.db.backends.sqlite3":
+        database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database, open to every thread for the whole session."""
+    with django_db_blocker.unblock():
+        yield
+        connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def server(database: None) -> Iterator[str]:
+    """The base URL of the running server."""
+    with running_server() as base_url:
+        yield base_url
+
+
+@pytest.fixture
+def account(server: str) -> Account:
+    """A fresh account with one key."""
+    return make_account(server)
+
+
+@pytest.fixture
+def other_account(server: str) -> Account:
+    """Another fresh account, a stranger to the first."""
+    return make_account(server)
+
+
+@pytest.fixture
+def api(account: Account) -> Iterator[httpx.Client]:
+    """The account's HTTP client."""
+    with account.client() as client:
+        yield client

@@ -7,7 +7,7 @@ from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 
 from mirobody_site.tenancy.envelope import send_error
 from mirobody_site.tenancy.errors import ServerError
-from mirobody_site.tenancy.log import fault
+from mirobody_site.tenancy.faults import describe_fault
 
 ROUTE_KEY = "mirobody.route"
 UNKNOWN_ROUTE = "(no route)"
@@ -40,7 +40,7 @@ class AccessLogMiddleware:
         try:
             await self.app(scope, receive, send_and_note)
         except Exception as exception:
-            logger.error("unhandled %s", fault(exception))  # noqa: TRY400 - the traceback's text may hold health content
+            logger.error("unhandled %s", describe_fault(exception))  # noqa: TRY400 - the traceback's text may hold health content
             if status is not None:
                 raise
             await send_error(ServerError(), send_and_note)

@@ -10,7 +10,7 @@ from rest_framework.exceptions import APIException
 
 from mirobody_site.tenancy.envelope import error_response
 from mirobody_site.tenancy.errors import ApiError, ServerError, error_for_status
-from mirobody_site.tenancy.log import fault
+from mirobody_site.tenancy.faults import describe_fault
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ def handle_exception(exception: Exception, context: dict[str, Any]) -> HttpRespo
     """The answer to an exception raised in a view. A 5xx is logged by its type and place alone."""
     error = to_api_error(exception)
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error("%s %s", error.code, fault(exception.__cause__ or exception))
+        logger.error("%s %s", error.code, describe_fault(exception.__cause__ or exception))
     return error_response(error)
 
 

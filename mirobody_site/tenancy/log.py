@@ -2,26 +2,14 @@
 
 import logging
 import sys
-import traceback
 from types import TracebackType
 
 from django.core.signals import got_request_exception
 
+from mirobody_site.tenancy.faults import describe_fault
 from mirobody_site.tenancy.request_id import current_request_id
 
 logger = logging.getLogger(__name__)
-
-
-def fault(exception: BaseException) -> str:
-    """An exception for a log line: its type and where it was raised, never its text, which may hold health content."""
-    frames = traceback.extract_tb(exception.__traceback__)
-    if not frames:
-        return type(exception).__qualname__
-    return f"{type(exception).__qualname__} at {_place(frames[-1])}"
-
-
-def _place(frame: traceback.FrameSummary) -> str:
-    return f"{frame.filename}:{frame.lineno} in {frame.name}"
 
 
 class RequestIdFilter(logging.Filter):
@@ -45,7 +33,7 @@ ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] 
 
 
 class ContentFreeFormatter(logging.Formatter):
-    """A message's first line and the places of the exception's frames. Later lines may hold values."""
+    """A message's first line, and the exception's type and place. Later lines may hold values."""
 
     def format(self, record: logging.LogRecord) -> str:
         first_line = logging.makeLogRecord(record.__dict__)
@@ -54,11 +42,7 @@ class ContentFreeFormatter(logging.Formatter):
         return super().format(first_line)
 
     def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - the name is the standard library's
-        exception = ei[1]
-        if exception is None:
-            return ""
-        frames = traceback.extract_tb(exception.__traceback__)
-        return "\n".join([type(exception).__qualname__, *(f"  {_place(frame)}" for frame in frames)])
+        return describe_fault(ei[1]) if ei[1] is not None else ""
 
 
 def log_unhandled_exceptions() -> None:
@@ -69,4 +53,4 @@ def log_unhandled_exceptions() -> None:
 def _log_unhandled(**_: object) -> None:
     exception = sys.exception()
     if exception is not None:
-        logger.error("unhandled %s", fault(exception))
+        logger.error("unhandled %s", describe_fault(exception))

@@ -1,0 +1,57 @@
+# Commands of the project. A fresh machine needs Python 3.11 or later and make; the packages go to .venv once.
+
+PORT ?= 8000
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+PIP_INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-input
+
+# What a deployment may have set; tests and checks run on the defaults.
+SETTINGS := CELERY_BROKER_URL DATABASE_URL DATA_DIR DJANGO_ALLOWED_HOSTS DJANGO_DEBUG LLM_API_KEY LLM_BASE_URL \
+	LLM_MODEL_EXPERT LLM_MODEL_FLASH LOG_LEVEL REDIS_URL
+ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
+
+.PHONY: serve test check format
+
+# The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
+serve: $(VENV)/serve.stamp
+	@$(PYTHON) manage.py migrate --no-input --verbosity 0
+	@PORT=$(PORT) $(PYTHON) manage.py seed_demo
+	@exec $(PYTHON) -m uvicorn mirobody_site.asgi:application --host 127.0.0.1 --port $(PORT) \
+		--no-access-log --timeout-graceful-shutdown 10
+
+# The whole suite (a part of it: make test ARGS="tests/tenancy -k user").
+test: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) $(PYTHON) -m pytest $(ARGS)
+
+# Format, lint, types, floors of the house, missing migrations.
+check: $(VENV)/dev.stamp
+	@$(PYTHON) -m ruff format --check .
+	@$(PYTHON) -m ruff check .
+	@$(ON_DEFAULTS) $(PYTHON) -m mypy
+	@$(VENV)/bin/lint-imports
+	@$(ON_DEFAULTS) $(PYTHON) manage.py makemigrations --check --dry-run
+
+format: $(VENV)/dev.stamp
+	@$(PYTHON) -m ruff format .
+	@$(PYTHON) -m ruff check --fix .
+
+$(VENV)/serve.stamp: requirements.txt | $(PYTHON)
+	@echo "Installing what the server needs (once) ..."
+	@$(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+$(VENV)/dev.stamp: requirements.txt requirements-dev.txt | $(PYTHON)
+	@echo "Installing what tests and checks need (once) ..."
+	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $(VENV)/serve.stamp $@
+
+# A python3.11 that is there but does not run (a version manager's stand-in) is passed over.
+$(PYTHON):
+	@for python in python3.11 python3 python; do \
+		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			$$python -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; \
+			exit 0; \
+		fi; \
+	done; \
+	echo "Python 3.11 or later is needed, as python3.11 or python3 on the PATH." >&2; \
+	exit 1
