@@ -1,0 +1,28 @@
+"""Standardization: written names → LOINC, written units → UCUM, written values → numbers, and numbers between units.
+
+Re-exports the public names; nothing lives here.
+"""
+
+from tools_app.standardization.concepts import (
+    Concept,
+    concepts,
+    concepts_matching,
+    concepts_named,
+    find_concept,
+    to_canonical,
+)
+from tools_app.standardization.units import ucum_unit
+from tools_app.standardization.values import Quantity, blood_pressure, parse_value
+
+__all__ = [
+    "Concept",
+    "Quantity",
+    "blood_pressure",
+    "concepts",
+    "concepts_matching",
+    "concepts_named",
+    "find_concept",
+    "parse_value",
+    "to_canonical",
+    "ucum_unit",
+]
