@@ -3,7 +3,7 @@
 import logging
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from responses_app.engine.conversation import Message
 from responses_app.engine.ports import ModelCall
@@ -13,14 +13,14 @@ from responses_app.llm.backends import model_backend
 from tests.support.upstream import Upstream
 
 
-def test_without_a_provider_the_analyst_answers(settings: SettingsWrapper) -> None:
+def test_without_a_provider_the_analyst_answers(settings: Settings) -> None:
     settings.LLM_BASE_URL = ""
     assert isinstance(model_backend(), Analyst)
     assert model_backend() is model_backend()
 
 
 def test_the_log_says_once_that_the_analyst_is_no_language_model(
-    settings: SettingsWrapper, caplog: pytest.LogCaptureFixture
+    settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings.LLM_BASE_URL = ""
     backends._backend.cache_clear()
@@ -32,7 +32,7 @@ def test_the_log_says_once_that_the_analyst_is_no_language_model(
 
 @pytest.mark.parametrize(("tier", "model"), [("mirobody-flash", "small"), ("mirobody-expert", "large")])
 def test_a_provider_is_asked_with_the_settings_it_was_given(
-    settings: SettingsWrapper, upstream: Upstream, tier: str, model: str
+    settings: Settings, upstream: Upstream, tier: str, model: str
 ) -> None:
     settings.LLM_BASE_URL = upstream.url
     settings.LLM_API_KEY = "key-of-the-provider"
