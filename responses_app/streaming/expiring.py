@@ -10,7 +10,7 @@ T = TypeVar("T")
 class ExpiringMap(Generic[T]):
     """Values by key, each with a lifetime in seconds. Its owner locks.
 
-    An expired value is never given out; its memory is freed by the next ``put`` or ``keep`` of any key.
+    An expired value is never given out; its memory is freed by the next ``put``, ``keep`` or ``pop`` of any key.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,7 @@ class ExpiringMap(Generic[T]):
 
     def pop(self, key: str) -> T | None:
         """Like ``get``, and forgets it."""
+        self._drop_expired()
         value = self.get(key)
         self._values.pop(key, None)
         return value

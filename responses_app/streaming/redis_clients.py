@@ -1,8 +1,9 @@
 """How this package reaches Redis: clients, their limits, what a fault becomes. Not here: keys and what they hold."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import redis
 import redis.asyncio
@@ -10,6 +11,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from mirobody_site.tenancy.errors import ServerError
+
+T = TypeVar("T")
 
 # The longest a blocking read waits before it looks whether its key still exists.
 BLOCK_SECONDS = 5.0
@@ -40,7 +43,7 @@ class AsyncClients:
         self._clients: dict[asyncio.AbstractEventLoop, redis.asyncio.Redis] = {}
 
     def current(self) -> redis.asyncio.Redis:
-        """The running loop's client. Its commands may block for ``BLOCK_SECONDS``."""
+        """The running loop's client. It has no time limit of its own: see ``in_time``."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -57,19 +60,26 @@ class AsyncClients:
         return redis.asyncio.Redis.from_url(
             self._url,
             protocol=2,
-            socket_timeout=BLOCK_SECONDS + _TIMEOUT_SECONDS,
+            # With a limit the client sends by asyncio.wait_for, which on Python 3.11 can lose a cancellation.
+            socket_timeout=None,
             socket_connect_timeout=_TIMEOUT_SECONDS,
             max_connections=_MAX_CONNECTIONS,
             retry=redis.asyncio.retry.Retry(NoBackoff(), 0),
         )
 
 
+async def in_time(command: Awaitable[T]) -> T:
+    """The command's answer. Raises ``TimeoutError`` when it takes longer than the longest blocking read may."""
+    async with asyncio.timeout(BLOCK_SECONDS + _TIMEOUT_SECONDS):
+        return await command
+
+
 @contextmanager
 def redis_faults() -> Iterator[None]:
-    """Turns what the Redis client raises into ``ServerError``."""
+    """Turns what the Redis client raises, and a time limit passed, into ``ServerError``."""
     try:
         yield
-    except redis.RedisError as error:
+    except (redis.RedisError, TimeoutError) as error:
         raise ServerError from error
 
 

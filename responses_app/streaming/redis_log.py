@@ -19,6 +19,7 @@ from responses_app.streaming.event_log import Answer, LogGone
 from responses_app.streaming.redis_clients import (
     BLOCK_SECONDS,
     AsyncClients,
+    in_time,
     milliseconds,
     redis_faults,
     sync_client,
@@ -78,7 +79,7 @@ class RedisEventLog:
 
     def request_stop(self, response_id: str) -> None:
         with redis_faults():
-            remaining = cast(int, self._redis.pttl(_key(response_id)))
+            remaining = self._redis.pttl(_key(response_id))
             if remaining > 0:
                 self._redis.set(_stop_key(response_id), b"1", px=remaining)
 
@@ -132,12 +133,12 @@ class RedisEventLog:
         client, key = self._readers.current(), _key(response_id)
         at: str | bytes = position
         with redis_faults():
-            remaining = await client.pttl(key)
+            remaining = await in_time(client.pttl(key))
             while remaining > 0:
                 block = min(milliseconds(BLOCK_SECONDS), remaining)
-                found = await client.xread({key: at}, count=_ENTRIES_AT_ONCE, block=block)
+                found = await in_time(client.xread({key: at}, count=_ENTRIES_AT_ONCE, block=block))
                 if not found:
-                    remaining = await client.pttl(key)
+                    remaining = await in_time(client.pttl(key))
                     continue
                 entries = cast(list[tuple[bytes, _Fields]], cast(Any, found)[0][1])
                 if b"g" in entries[-1][1]:
