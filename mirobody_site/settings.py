@@ -128,6 +128,7 @@ LLM_MODEL_FLASH = env.str("LLM_MODEL_FLASH", default="mirobody-flash")
 LLM_MODEL_EXPERT = env.str("LLM_MODEL_EXPERT", default="mirobody-expert")
 LLM_TIMEOUT_SECONDS = env.float("LLM_TIMEOUT_SECONDS", default=60.0)
 TURN_DEADLINE_SECONDS = env.float("TURN_DEADLINE_SECONDS", default=280.0)
+TURN_THREADS = env.int("TURN_THREADS", default=32)
 TURN_MODEL_CALLS = env.int("TURN_MODEL_CALLS", default=24)
 RESPONSE_TTL_DAYS = env.float("RESPONSE_TTL_DAYS", default=30.0)
 REQUEST_BODY_BYTES = env.int("REQUEST_BODY_BYTES", default=32 * 1024 * 1024)
@@ -155,8 +156,9 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"level": "INFO"},
-        # Writes request paths, which hold names of Subjects; the access log and got_request_exception say the rest.
+        # These write request paths, which hold names of Subjects; mirobody_site.tenancy says the same without them.
         "django.request": {"level": "CRITICAL"},
+        "uvicorn.access": {"level": "CRITICAL"},
         "uvicorn": {"level": "INFO"},
         "uvicorn.error": {"level": "INFO"},
         "celery.app.trace": {"filters": ["task_result"]},

@@ -19,7 +19,8 @@ def handle_exception(exception: Exception, context: dict[str, Any]) -> HttpRespo
     """The answer to an exception raised in a view. A 5xx is logged by its type and place alone."""
     error = to_api_error(exception)
     if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error("%s %s", error.code, describe_fault(exception.__cause__ or exception))
+        origin = exception.__cause__ if exception is error and exception.__cause__ else exception
+        logger.error("%s %s", error.code, describe_fault(origin))
     return error_response(error)
 
 
