@@ -22,7 +22,8 @@ _WHOLE_NUMBERS_WILL_DO_FROM = 100
 _GOING = r"(?:go|going|gone|went|trending|is|are)"
 _STABLE = (
     r"\b(?:stable|steady|flat|unchanged|constant|little change"
-    r"|no (?:clear|real|significant)? ?(?:trend|change|direction))\b|稳定|平稳|持平|变化不大|(?:没有|无)明显(?:变化|趋势|升降)"
+    r"|no (?:clear|real|significant)? ?(?:trend|change|direction))\b"
+    r"|稳定|平稳|持平|变化不大|(?:没有|无)明显(?:变化|趋势|升降)"
 )
 _RISING = (
     rf"\b(?:rising|rises?|rose|risen|increas\w*|upwards?|climb\w*|gain\w*|{_GOING} up)\b"
