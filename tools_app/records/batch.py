@@ -1,4 +1,4 @@
-"""What a caller writes: records as they come, their shape and sizes checked and nothing else. What they mean is in interpretation.py."""
+"""What a caller writes: records as they come, their shape and sizes checked. What they mean is in interpretation.py."""
 
 import unicodedata
 from typing import Annotated, Any
@@ -18,6 +18,8 @@ from pydantic_core import PydanticCustomError
 from tools_app.records.models import Retention
 
 MAX_RECORDS = 500
+MAX_VALUE_LENGTH = 1000
+MAX_SESSION_LENGTH = 128
 RETENTION_ALIASES = {"persistent": Retention.PERMANENT}
 
 
@@ -39,8 +41,8 @@ def _string_or_number(value: Any) -> Any:
         raise PydanticCustomError("invalid_type", "must be a string or a number")
     if not isinstance(value, str):
         return value
-    if len(value) > 1000:
-        raise PydanticCustomError("value_too_long", "must be at most 1000 characters")
+    if len(value) > MAX_VALUE_LENGTH:
+        raise PydanticCustomError("value_too_long", "must be at most {most} characters", {"most": MAX_VALUE_LENGTH})
     return _stated(_plain(value))
 
 
@@ -66,7 +68,7 @@ def _session_id(value: Any, info: ValidationInfo) -> str:
     """The session a record is bound to; without meaning, and so blank, for any other retention."""
     if info.data.get("retention") != Retention.SESSION:
         return ""
-    if not isinstance(value, str) or not value.strip() or len(value) > 128:
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_SESSION_LENGTH:
         raise PydanticCustomError(
             "invalid_session", "must be a string of 1 to 128 characters when retention is session"
         )
@@ -116,7 +118,7 @@ class WrittenRecord(Written):
 
 
 class Batch(Written):
-    """Records written together, kept or refused together. ``session_id`` is blank unless ``retention`` is ``session``."""
+    """Records written together, kept or refused together. ``session_id`` is blank but for retention ``session``."""
 
     retention: Annotated[Retention, BeforeValidator(_retention)]
     session_id: Annotated[str, BeforeValidator(_session_id)] = Field(default="", validate_default=True)

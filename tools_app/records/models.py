@@ -1,4 +1,4 @@
-"""The rows: health records of a Subject, and who lets whom see them. Reads are in selectors.py, writes in services.py."""
+"""The rows: a Subject's health records, and who lets whom see them. Reads: selectors.py, writes: services.py."""
 
 import uuid
 from datetime import datetime
@@ -57,7 +57,7 @@ class HealthRecordQuerySet(models.QuerySet["HealthRecord"]):
 
 
 class HealthRecord(models.Model):
-    """One reading of one Subject: as written, and as understood. What was not understood is blank or null, never a guess.
+    """One reading of one Subject, as written and as understood. What was not understood is blank or null, not a guess.
 
     A blood pressure written ``120/80`` is two rows with the same ``indicator`` and ``value`` and different codes.
     """
@@ -91,7 +91,9 @@ class HealthRecord(models.Model):
     reference_low = models.FloatField(null=True, help_text="In the written unit.")
     reference_high = models.FloatField(null=True, help_text="In the written unit.")
     reference_text = models.CharField(max_length=500, blank=True)
-    abnormal = models.CharField(max_length=6, blank=True, help_text="low, normal or high, where limits and a number allow.")
+    abnormal = models.CharField(
+        max_length=6, blank=True, help_text="low, normal or high, where limits and a number allow."
+    )
 
     source = models.CharField(max_length=200, blank=True, help_text="The caller's own tag.")
     retention = models.CharField(max_length=9, choices=Retention)
@@ -109,7 +111,9 @@ class HealthRecord(models.Model):
             models.Index(fields=["subject", "analyte", "local_date", "instant"], name="health_record_by_analyte"),
             models.Index(fields=["subject", "name", "local_date", "instant"], name="health_record_by_name"),
             models.Index(fields=["expires_at"], condition=Q(expires_at__isnull=False), name="health_record_by_expiry"),
-            models.Index(fields=["subject", "session_id"], condition=~Q(session_id=""), name="health_record_by_session"),
+            models.Index(
+                fields=["subject", "session_id"], condition=~Q(session_id=""), name="health_record_by_session"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -122,7 +126,7 @@ class HealthRecord(models.Model):
 
 
 class Share(models.Model):
-    """``subject`` lets ``with_subject`` see its records: those of ``scope`` whose day lies within start and end (inclusive)."""
+    """``subject`` lets ``with_subject`` see its records of ``scope`` of the days ``start`` to ``end``, both in."""
 
     class Scope(models.TextChoices):
         """What is shared. Whatever is not known here shows nothing."""

@@ -1,4 +1,4 @@
-"""Times as callers write them: dates and date-times of ISO 8601, and the day they fall on for the Subject. No rows here."""
+"""Times as callers write them, ISO 8601 dates or date-times, and the day they fall on for the Subject."""
 
 import re
 from dataclasses import dataclass

@@ -1,0 +1,7 @@
+"""The data plane's paths, relative to the site's root."""
+
+from django.urls import re_path
+
+from tools_app.api.views import DataView
+
+urlpatterns = [re_path(r"^v1/data/?$", DataView.as_view())]

@@ -1,0 +1,88 @@
+"""Reads of a Subject's records and of the shares it has received. Figures over records are in statistics.py."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from django.db.models import Q
+
+from mirobody_site.tenancy.models import Subject
+from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision, Share
+from tools_app.records.names import normalised
+from tools_app.records.times import Moment
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From ``start`` to ``end``, both inclusive, each open when ``None``. Dates mean whole days of the Subject."""
+
+    start: Moment | None = None
+    end: Moment | None = None
+
+
+def records_of(subject: Subject, now: datetime) -> HealthRecordQuerySet:
+    """The Subject's records that have not expired."""
+    return HealthRecord.objects.filter(subject=subject).live(now)
+
+
+def within(records: HealthRecordQuerySet, period: Period) -> HealthRecordQuerySet:
+    """Those that lie in the period. A record that is only dated counts when its day touches it."""
+    return records.filter(_from(period.start), _until(period.end))
+
+
+def _from(start: Moment | None) -> Q:
+    if start is None:
+        return Q()
+    # The day is in the index; the instant only trims the first of them.
+    days = Q(local_date__gte=start.local_date)
+    if start.precision == Precision.DAY:
+        return days
+    return days & (Q(precision=Precision.DAY) | Q(instant__gte=start.instant))
+
+
+def _until(end: Moment | None) -> Q:
+    if end is None:
+        return Q()
+    days = Q(local_date__lte=end.local_date)
+    if end.precision == Precision.DAY:
+        return days
+    return days & (Q(precision=Precision.DAY) | Q(instant__lte=end.instant))
+
+
+def named_in_part(records: HealthRecordQuerySet, text: str) -> HealthRecordQuerySet:
+    """Those with ``text`` in their written or canonical name, or with it as their code."""
+    return records.filter(
+        Q(name__contains=normalised(text)) | Q(canonical_name__icontains=text) | Q(loinc_code=text.strip())
+    )
+
+
+def named_exactly(records: HealthRecordQuerySet, text: str) -> HealthRecordQuerySet:
+    """Those with ``text`` as their whole written name (case and width aside), or as their code."""
+    return records.filter(Q(name=normalised(text)) | Q(loinc_code=text.strip()))
+
+
+def page_of(records: HealthRecordQuerySet, limit: int, offset: int) -> tuple[list[HealthRecord], bool]:
+    """``limit`` records, newest first, after the first ``offset``, and whether there are more."""
+    rows = list(records.order_by(*NEWEST_FIRST)[offset : offset + limit + 1])
+    return rows[:limit], len(rows) > limit
+
+
+def shares_received(subject_id: int | None) -> Sequence[Share]:
+    """The shares that let this Subject see others, with their givers, oldest first."""
+    if subject_id is None:
+        return []
+    known = Share.objects.filter(with_subject_id=subject_id, scope__in=Share.Scope.values)
+    return list(known.select_related("subject").order_by("id"))
+
+
+def shared_records(share: Share, now: datetime) -> HealthRecordQuerySet:
+    """What the share shows at ``now``."""
+    records = records_of(share.subject, now)
+    if share.scope != Share.Scope.ALL:
+        return records.none()
+    return records.filter(_days(share.start, share.end))
+
+
+def _days(start: date | None, end: date | None) -> Q:
+    bounds = {"local_date__gte": start, "local_date__lte": end}
+    return Q(**{name: day for name, day in bounds.items() if day})

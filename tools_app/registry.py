@@ -1,0 +1,47 @@
+"""The table of server tools by name, and the names that callers' own tools must not take."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from tools_app.contract import ToolSpec
+from tools_app.tools.list_family_members import LIST_FAMILY_MEMBERS
+from tools_app.tools.query_health_data import QUERY_HEALTH_DATA
+
+TOOLS: dict[str, ToolSpec] = {
+    "query_health_data": QUERY_HEALTH_DATA,
+    "list_family_members": LIST_FAMILY_MEMBERS,
+}
+
+# Reserved whether switched on or not, so that switching one on breaks no caller.
+DOMAIN_TOOL_NAMES = frozenset(
+    {
+        "query_health_data",
+        "list_family_members",
+        "search_medical_evidence",
+        "read_source",
+        "summarize_health_data",
+        "list_clinical_records",
+        "search_medical_literature",
+        "get_clinical_trials",
+        "get_article_by_pmcid",
+        "fetch_url",
+        "write_fhir_observation",
+    }
+)
+HARNESS_TOOL_NAMES = frozenset(
+    {"write_todos", "task", "eval", "ls", "read_file", "write_file", "edit_file", "glob", "grep"}
+)
+RESERVED_NAMES = DOMAIN_TOOL_NAMES | HARNESS_TOOL_NAMES
+
+
+def enabled_tools() -> Sequence[ToolSpec]:
+    """The tools this deployment has switched on (the setting ``BUILTIN_TOOLS``), in that order.
+
+    Raises ImproperlyConfigured for a name that is no tool here.
+    """
+    unknown = [name for name in settings.BUILTIN_TOOLS if name not in TOOLS]
+    if unknown:
+        raise ImproperlyConfigured(f"BUILTIN_TOOLS names unknown tools: {', '.join(unknown)}")
+    return [TOOLS[name] for name in settings.BUILTIN_TOOLS]

@@ -1,0 +1,47 @@
+"""Runs one tool: checks the arguments against its schema, then calls it. Which tools there are is in registry.py."""
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError, best_match
+
+from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, TryDifferently
+
+
+def run_tool(spec: ToolSpec, context: ToolContext, arguments: Arguments) -> ToolResult:
+    """The tool's result for these arguments; one that is null counts as absent.
+
+    Raises TryDifferently when they do not fit its schema, in words that do not repeat them, and what the tool raises.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    error = best_match(Draft202012Validator(spec.parameters).iter_errors(given))
+    if error is not None:
+        raise TryDifferently(_in_words(error, spec))
+    return spec.run(context, given)
+
+
+def _in_words(error: ValidationError, spec: ToolSpec) -> str:
+    where = "".join(f"[{part}]" if isinstance(part, int) else f"`{part}`" for part in error.absolute_path)
+    if not where:
+        known = ", ".join(spec.parameters.get("properties", {})) or "none"
+        required = ", ".join(spec.parameters.get("required", [])) or "none"
+        return f"Unknown or missing arguments. Known: {known}. Required: {required}."
+    return f"{where} {_rule(str(error.validator), error.validator_value)}."
+
+
+def _rule(keyword: str, value: Any) -> str:
+    match keyword:
+        case "type":
+            return f"must be of type {value}"
+        case "enum":
+            return "must be one of: " + ", ".join(map(str, value))
+        case "minimum":
+            return f"must be at least {value}"
+        case "maximum":
+            return f"must be at most {value}"
+        case "maxLength" | "maxItems":
+            return f"is too long: at most {value}"
+        case "minLength" | "minItems":
+            return "must not be empty"
+        case _:
+            return "is not valid"

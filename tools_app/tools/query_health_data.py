@@ -1,0 +1,299 @@
+"""The tool ``query_health_data``: readings, aggregates and trends over one person's records.
+
+Its description for the model is in query_schema.py; the figures come from records/statistics.py.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.db.models import Count, Q
+
+from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, TryDifferently
+from tools_app.records.models import NEWEST_FIRST, HealthRecordQuerySet
+from tools_app.records.names import normalised
+from tools_app.records.resolution import resolve
+from tools_app.records.selectors import Period, within
+from tools_app.records.statistics import GroupBy, Series, by_period, points, series_in, summarise, trend
+from tools_app.records.times import Moment, is_before, read_moment
+from tools_app.standardization import to_canonical, ucum_unit
+from tools_app.tools.family import readable_records
+from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
+from tools_app.tools.rendering import landmark, number, period, reading
+
+MAX_RECORD_IDS = 1000
+MAX_READINGS = 400
+# How many indicators one answer holds, by operation: the more is told of each, the fewer.
+PAGE = {"overview": 100, "latest": 50, "readings": 10, "aggregate": 10, "trend": 10}
+DEFAULT_LIMIT = {"latest": 1, "readings": 20}
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The arguments, read. ``above`` and ``below`` are in ``unit``, or in each indicator's own when that is null."""
+
+    indicators: Sequence[str]
+    operation: str
+    period: Period
+    group_by: GroupBy | None
+    above: float | None
+    below: float | None
+    unit: str | None
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One indicator's part of the result, with the ids of the readings it shows; ``more``: it left some out."""
+
+    result: dict[str, Any]
+    record_ids: Sequence[str] = ()
+    more: bool = False
+
+
+def run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    """Answers from the records the context may read. Raises TryDifferently or NotPermitted."""
+    member = arguments.get("member")
+    records, zone = readable_records(context, member)
+    query = _read(arguments, zone)
+    meant = resolve(query.indicators, records) if query.indicators else {}
+    in_period = within(records, query.period)
+    present = {series.key: series for series in series_in(_narrowed(in_period, meant))}
+    shown, next_series = _page(_in_order(meant, present), query)
+    query = _bounded(query, len(shown))
+    answers = [_OPERATIONS[query.operation](series, in_period.filter(series.condition), query) for series in shown]
+    data = {
+        "operation": query.operation,
+        "member": member,
+        "start": query.period.start.text if query.period.start else None,
+        "end": query.period.end.text if query.period.end else None,
+        "results": [answer.result for answer in answers],
+        "not_found": [name for name, series in meant.items() if not series],
+        "no_data_in_range": [n for n, series in meant.items() if series and not any(s.key in present for s in series)],
+    }
+    more = any(answer.more for answer in answers)
+    data |= {"truncated": more or next_series is not None, "next_offset": _next_offset(query, more, next_series)}
+    ids = _record_ids(query, answers, in_period, shown)
+    return ToolResult(data, record_ids=ids, empty=not any(answer.result["count"] for answer in answers))
+
+
+def _read(arguments: Arguments, zone: ZoneInfo) -> Query:
+    operation = arguments.get("operation", "latest")
+    query = Query(
+        indicators=list(dict.fromkeys(arguments.get("indicators", []))),
+        operation=operation,
+        period=_period(arguments, zone),
+        group_by=arguments.get("group_by"),
+        above=arguments.get("above"),
+        below=arguments.get("below"),
+        unit=arguments.get("unit"),
+        limit=int(arguments.get("limit", DEFAULT_LIMIT.get(operation, 0))),
+        offset=int(arguments.get("offset", 0)),
+    )
+    if query.group_by and operation != "aggregate":
+        raise TryDifferently("`group_by` goes with the operation aggregate.")
+    if not query.indicators and (query.above is not None or query.below is not None):
+        raise TryDifferently("`above` and `below` need `indicators`.")
+    return query
+
+
+def _period(arguments: Arguments, zone: ZoneInfo) -> Period:
+    start, end = _moment(arguments, "start", zone), _moment(arguments, "end", zone)
+    if start and end and is_before(end, start):
+        raise TryDifferently("`end` lies before `start`.")
+    return Period(start, end)
+
+
+def _moment(arguments: Arguments, name: str, zone: ZoneInfo) -> Moment | None:
+    text = arguments.get(name)
+    if text is None:
+        return None
+    try:
+        return read_moment(text, zone)
+    except ValueError as error:
+        raise TryDifferently(f"`{name}` {error}.") from None
+
+
+def _narrowed(records: HealthRecordQuerySet, meant: dict[str, list[Series]]) -> HealthRecordQuerySet:
+    """The records of the series that were asked for; all when none was named."""
+    if not meant:
+        return records
+    series = [one for several in meant.values() for one in several]
+    return _of_any(records, series)
+
+
+def _of_any(records: HealthRecordQuerySet, series: Sequence[Series]) -> HealthRecordQuerySet:
+    condition = Q(pk__in=[])
+    for one in series:
+        condition |= one.condition
+    return records.filter(condition)
+
+
+def _in_order(meant: dict[str, list[Series]], present: dict[tuple[str, str, str], Series]) -> list[Series]:
+    """What is there, in the order it was asked for, each once."""
+    if not meant:
+        return list(present.values())
+    keys = dict.fromkeys(series.key for several in meant.values() for series in several)
+    return [present[key] for key in keys if key in present]
+
+
+def _page(series: list[Series], query: Query) -> tuple[list[Series], int | None]:
+    """The indicators this answer holds and where the next ones begin. With readings ``offset`` counts readings."""
+    first = 0 if query.operation == "readings" else query.offset
+    end = first + PAGE[query.operation]
+    return series[first:end], end if len(series) > end else None
+
+
+def _bounded(query: Query, indicators: int) -> Query:
+    """With a limit that keeps all indicators' readings together within ``MAX_READINGS``."""
+    return replace(query, limit=min(query.limit, MAX_READINGS // max(indicators, 1)))
+
+
+def _next_offset(query: Query, more: bool, next_series: int | None) -> int | None:
+    if query.operation != "readings":
+        return next_series
+    return query.offset + query.limit if more else None
+
+
+def _record_ids(
+    query: Query, answers: Sequence[Answered], in_period: HealthRecordQuerySet, shown: Sequence[Series]
+) -> tuple[str, ...]:
+    """The readings an answer shows, or for figures all that went into them, of these the newest thousand."""
+    if query.operation in DEFAULT_LIMIT:
+        return tuple(record_id for answer in answers for record_id in answer.record_ids)
+    if not shown:
+        return ()
+    used = _of_any(in_period, shown).order_by(*NEWEST_FIRST)
+    return tuple(used.values_list("public_id", flat=True)[:MAX_RECORD_IDS])
+
+
+def _heading(series: Series, count: int) -> dict[str, Any]:
+    return {
+        "indicator": series.title,
+        "loinc_code": series.code or None,
+        "unit": series.unit or None,
+        "count": count,
+    }
+
+
+def _overview(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
+    days = {"first_date": series.first.isoformat(), "last_date": series.last.isoformat()}
+    return Answered(_heading(series, series.count) | days)
+
+
+def _readings(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
+    above, below = _above(series, query), _below(series, query)
+    filtered = records.filter(above, below)
+    count = filtered.count() if above or below else series.count
+    first = query.offset if query.operation == "readings" else 0
+    rows = list(filtered.order_by(*NEWEST_FIRST)[first : first + query.limit])
+    result = _heading(series, count) | {"readings": [reading(row) for row in rows]}
+    more = query.operation == "readings" and count > first + len(rows)
+    return Answered(result, [row.public_id for row in rows], more)
+
+
+def _aggregate(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
+    result = _figures(series, records, query)
+    if query.group_by is None:
+        return Answered(result)
+    groups, more = by_period(records, query.group_by, MAX_GROUPS)
+    result["groups"] = [_group(group, query.group_by) for group in groups]
+    return Answered(result, more=more)
+
+
+def _group(group: dict[str, Any], group_by: str) -> dict[str, Any]:
+    figures = {name: number(group[name]) for name in ("average", "minimum", "maximum", "sum")}
+    return {"period": period(group["period"], group_by), "count": group["count"]} | figures
+
+
+def _figures(series: Series, records: HealthRecordQuerySet, query: Query) -> dict[str, Any]:
+    summary = summarise(records)
+    result = _heading(series, summary.count) | {
+        "average": number(summary.average),
+        "minimum": landmark(summary.minimum),
+        "maximum": landmark(summary.maximum),
+        "sum": number(summary.total),
+        "first": landmark(summary.first),
+        "last": landmark(summary.last),
+        "excluded": summary.excluded,
+    }
+    sides = {"above": _above(series, query), "below": _below(series, query)}
+    asked = {name: Count("id", filter=side) for name, side in sides.items() if side}
+    return result | (records.aggregate(**asked) if asked else {})
+
+
+def _trend(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
+    result = _figures(series, records, query)
+    found = trend(records)
+    line, bucket = points(records)
+    change = _change(result["first"], result["last"])
+    result["trend"] = {
+        "direction": found.direction,
+        "slope_per_day": number(found.slope),
+        **change,
+        "recent_average": number(found.recent_average),
+        "previous_average": number(found.previous_average),
+    }
+    result["points"] = [{"date": day.isoformat(), "value": number(value)} for day, value in line]
+    result["bucket"] = bucket
+    return Answered(result)
+
+
+def _change(first: dict[str, Any] | None, last: dict[str, Any] | None) -> dict[str, Any]:
+    if first is None or last is None:
+        return {"change": None, "change_percent": None}
+    change = last["value"] - first["value"]
+    percent = 100 * change / abs(first["value"]) if first["value"] else None
+    return {"change": number(change), "change_percent": number(percent)}
+
+
+def _above(series: Series, query: Query) -> Q:
+    """Certainly above: a bound counts when all that it allows lies above."""
+    if query.above is None:
+        return Q()
+    limit = _in_series_unit(query.above, query.unit, series)
+    more = Q(comparator__in=["", ">="], canonical_number__gt=limit)
+    return more | Q(comparator=">", canonical_number__gte=limit)
+
+
+def _below(series: Series, query: Query) -> Q:
+    """Certainly below, likewise."""
+    if query.below is None:
+        return Q()
+    limit = _in_series_unit(query.below, query.unit, series)
+    less = Q(comparator__in=["", "<="], canonical_number__lt=limit)
+    return less | Q(comparator="<", canonical_number__lte=limit)
+
+
+def _in_series_unit(limit: float, unit: str | None, series: Series) -> float:
+    if unit is None:
+        return float(limit)
+    ucum = ucum_unit(unit)
+    if not series.analyte:
+        if series.unit in (ucum, normalised(unit)):
+            return float(limit)
+        raise TryDifferently("`unit` is not the unit of these readings; leave it out.")
+    converted = to_canonical(Decimal(str(limit)), ucum, series.analyte) if ucum else None
+    if converted is None:
+        raise TryDifferently(f"`unit` does not fit {series.title}; leave it out, or use {series.unit}.")
+    return float(converted)
+
+
+_OPERATIONS: dict[str, Callable[[Series, HealthRecordQuerySet, Query], Answered]] = {
+    "overview": _overview,
+    "latest": _readings,
+    "readings": _readings,
+    "aggregate": _aggregate,
+    "trend": _trend,
+}
+
+QUERY_HEALTH_DATA = ToolSpec(
+    name="query_health_data",
+    description=DESCRIPTION,
+    parameters=PARAMETERS,
+    run=run,
+    evidence="health_records",
+)
