@@ -287,9 +287,9 @@ def fill(rows: Sequence[Row], spec: Mapping[str, Any], today: date) -> dict[str,
 
 def _chosen(series: Sequence[Measurement], spec: Mapping[str, Any]) -> Measurement:
     if "reading" in spec:
-        return series[spec["reading"]]
+        return series[int(spec["reading"])]
     if "lone_in_month" in spec:
-        return [one for one in series if len(within(series, month_span(one.day))) == 1][spec["lone_in_month"]]
+        return [one for one in series if len(within(series, month_span(one.day))) == 1][int(spec["lone_in_month"])]
     return [one for one in series if one.written.startswith(spec["written_with"])][-1]
 
 
