@@ -3,6 +3,7 @@
 Nothing here knows the wire's items (protocol/) or a provider's messages (llm/).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call by the model. ``arguments`` is the JSON text; ``server`` tells the server's own tools from the caller's."""
+    """A tool call by the model. ``arguments`` is JSON text; ``server`` tells the server's tools from the caller's."""
 
     call_id: str
     name: str
@@ -48,13 +49,13 @@ class CallOutput:
 
 Entry = Message | Thought | Call | CallOutput
 
-_KINDS: dict[str, type[Message] | type[Thought] | type[Call] | type[CallOutput]] = {
+_KINDS: dict[str, Callable[..., Entry]] = {
     "message": Message,
     "thought": Thought,
     "call": Call,
     "output": CallOutput,
 }
-_NAMES = {kind: name for name, kind in _KINDS.items()}
+_NAMES: dict[type[Entry], str] = {Message: "message", Thought: "thought", Call: "call", CallOutput: "output"}
 
 
 def entry_to_json(entry: Entry) -> dict[str, Any]:

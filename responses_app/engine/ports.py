@@ -1,6 +1,6 @@
-"""What the turn needs from outside: a model and a runner of server tools, as protocols. Implementations live in llm/ and services/."""
+"""What the turn needs from outside: a model and a runner of server tools. What implements them is in llm/ and services/."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -21,9 +21,9 @@ class ToolDefinition:
 class ModelCall:
     """One inference. ``model`` is the tier (``mirobody-flash`` or ``mirobody-expert``).
 
-    ``system`` is the server's own prompt and the caller's instructions; ``entries`` the conversation, the current turn included.
-    ``tool_choice`` is ``"auto"`` or the name of the tool to call. ``timeout`` is what is left of the turn, in seconds.
-    ``today`` is the Subject's date, ISO 8601.
+    ``system`` is the server's own prompt and the caller's instructions; ``entries`` the conversation, the current turn
+    included. ``tool_choice`` is ``"auto"`` or the name of the tool to call. ``timeout`` is what is left of the turn, in
+    seconds. ``today`` is the Subject's date, ISO 8601.
     """
 
     model: str
@@ -70,7 +70,7 @@ class UsageReported:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The inference is over. ``length``: it ran into a token limit; ``content_filter``: the provider withheld the rest."""
+    """The inference is over. ``length``: at a token limit; ``content_filter``: the provider withheld the rest."""
 
     reason: Literal["stop", "tool_calls", "length", "content_filter"]
 
@@ -81,7 +81,7 @@ ModelEvent = TextDelta | ReasoningDelta | CallMade | UsageReported | Stopped
 class ModelBackend(Protocol):
     """A language model, or what stands in for one."""
 
-    def stream(self, call: ModelCall) -> Iterator[list[ModelEvent]]:
+    def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """Yields events in batches that arrived together, at once as they come; exactly one ``Stopped`` comes last.
 
         Closing the iterator stops the inference and frees its connection. Raises ``UpstreamError`` for a provider's
@@ -92,7 +92,7 @@ class ModelBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a server tool gave: ``data`` is a JSON value for the trace and the model. ``evidence``: the response field it feeds."""
+    """What a server tool gave: ``data`` is a JSON value. ``evidence`` names the response field it feeds."""
 
     data: Any
     failed: bool = False
@@ -108,6 +108,11 @@ class ToolRunner(Protocol):
         """The server tools this turn may use."""
         ...
 
-    def run_all(self, calls: Sequence[tuple[str, Mapping[str, Any]]], timeout: float) -> list[ToolOutcome]:
-        """Runs ``(name, arguments)`` pairs side by side and gives their outcomes in the same order, within ``timeout`` seconds."""
+    def run_all(
+        self, calls: Sequence[tuple[str, Mapping[str, Any]]], timeout: float
+    ) -> Iterator[tuple[int, ToolOutcome]]:
+        """Runs ``(name, arguments)`` pairs side by side; yields each one's index and outcome as it lands.
+
+        Every call gets an outcome within ``timeout`` seconds: one that takes longer has failed.
+        """
         ...

@@ -156,7 +156,9 @@ def _known_item(item: Any) -> Any:
     if kind is None and item.get("role") is not None:
         return item
     if kind in _LATER_ITEM_TYPES:
-        raise PydanticCustomError("unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind})
+        raise PydanticCustomError(
+            "unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind}
+        )
     if kind not in _ITEM_TYPES:
         raise _unknown("input item type", kind)
     return item

@@ -1,4 +1,4 @@
-"""The body of ``POST /v1/responses``: validated once, frozen, passed on whole. What a request means beyond its own words is decided in services/.
+"""The body of ``POST /v1/responses``: validated once, frozen, passed on whole. What it means is decided in services/.
 
 Source: the wire contract, section 2.
 """
@@ -13,7 +13,6 @@ from pydantic_core import PydanticCustomError
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.protocol.items import (
     MAX_TOOL_OUTPUT_BYTES,
-    FunctionCallItem,
     FunctionCallOutputItem,
     InputItem,
     MessageItem,
@@ -141,7 +140,7 @@ class ResponseRequest(WireModel):
         return self.tool_choice.name if isinstance(self.tool_choice, NamedToolChoice) else None
 
     def going_on_from(self, handoff: "ResponseRequest") -> "ResponseRequest":
-        """A resume is the paused turn going on: what it does not give it takes from its handoff; a named choice is fulfilled."""
+        """This resume with what it does not give itself taken from its handoff; a named choice is fulfilled."""
         inherited = {
             name: getattr(handoff, name)
             for name in _INHERITED_BY_A_RESUME
@@ -180,7 +179,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
 
 
 def check_tool_choice(request: ResponseRequest) -> None:
-    """Refuses the choice of a tool that was not declared. Asked once the turn's tools are known, a resume's inherited ones included."""
+    """Refuses the choice of an undeclared tool. Asked once a resume's inherited tools are known."""
     if request.named_tool and request.named_tool not in {tool.name for tool in request.tools}:
         raise _unsupported("tool_choice", "Unsupported tool_choice: use 'auto', 'none' or a declared function tool.")
 
@@ -192,7 +191,9 @@ def _unsupported(param: str, message: str) -> InvalidRequestError:
 def _refuse_lost_history(body: Mapping[str, Any]) -> None:
     for name in ("conversation", "prompt"):
         if body.get(name) is not None:
-            raise _unsupported(name, f"Unsupported parameter: '{name}'. Use previous_response_id or replay the transcript.")
+            raise _unsupported(
+                name, f"Unsupported parameter: '{name}'. Use previous_response_id or replay the transcript."
+            )
 
 
 def _refuse_unknown(body: Mapping[str, Any]) -> None:
@@ -257,17 +258,3 @@ def _refuse_unsupported(request: ResponseRequest) -> None:
         raise _unsupported("mode", "Unsupported value: 'mode' can only be 'agent'.")
     if request.text.format is not None and request.text.format.type != "text":
         raise _unsupported("text", "Unsupported value: 'text.format' can only be of type 'text'.")
-
-
-def unanswered_calls(items: list[InputItem]) -> list[str]:
-    """The call ids in a replayed transcript that have fewer outputs than calls."""
-    answered = _count(item.call_id for item in items if isinstance(item, FunctionCallOutputItem))
-    called = _count(item.call_id for item in items if isinstance(item, FunctionCallItem))
-    return [call_id for call_id, count in called.items() if answered.get(call_id, 0) < count]
-
-
-def _count(call_ids: Any) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for call_id in call_ids:
-        counts[call_id] = counts.get(call_id, 0) + 1
-    return counts

@@ -93,7 +93,7 @@ def _flat_choice(choice: Any) -> Any:
         nested = choice.get("function")
         flat = nested if isinstance(nested, dict) else choice
         if isinstance(flat.get("name"), str):
-            return NamedToolChoice(name=flat["name"])
+            return NamedToolChoice(type="function", name=flat["name"])
     if not isinstance(choice, str | dict):
         raise PydanticCustomError("invalid_type", "Expected a string or an object.")
     raise unsupported_choice()

@@ -1,4 +1,4 @@
-"""What every wire model shares: strict types, ``null`` counts as absent, and how a validation fault names its field and code."""
+"""What every wire model shares: strict types, ``null`` counts as absent, how a fault names its field and code."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -57,7 +57,7 @@ OWN_CODES = frozenset(
 
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
-    """The first fault of a validation as the error its caller is told: code, message and the field's path in ``param``."""
+    """The first fault of a validation as its caller is told: code, message and the field's path in ``param``."""
     fault = error.errors(include_url=False, include_context=True, include_input=False)[0]
     path = field_path(fault["loc"])
     return InvalidRequestError(_message(path, fault), code=_code(fault), param=path or None)

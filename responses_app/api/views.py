@@ -1,0 +1,172 @@
+"""The doors of /v1/responses: authenticate, read the request, call one service, render its answer."""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from rest_framework.request import Request
+
+from mirobody_site.tenancy.errors import InvalidRequestError, ServerError
+from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
+from mirobody_site.tenancy.models import ApiKey
+from responses_app.api.threads import in_thread
+from responses_app.models import Response
+from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
+from responses_app.services.deletion import delete_response
+from responses_app.services.intake import accept
+from responses_app.services.retrieval import rebuilt_stream, retrieve
+from responses_app.services.turn_order import TurnOrder
+from responses_app.streaming import reading
+from responses_app.streaming.backends import event_log
+from responses_app.streaming.event_log import Answer, LogGone
+from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
+
+_NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
+_ABANDONED_SECONDS = 5
+"""How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
+
+
+class ResponsesView(AsyncApiView):
+    """``/v1/responses``."""
+
+    async def post(self, request: Request) -> HttpResponseBase:
+        """Creates a response: its stream, or its last word as JSON."""
+        body = read_json_object(request)
+        user = named_user(request, body.get("user"))
+        parsed = parse_request(body, _NAMES, strict=request.headers.get("X-Mirobody-Strict") == "1")
+        order = await in_thread(accept, _account_id(request), user, parsed, _wants_side_channel(request, parsed))
+        if parsed.stream:
+            return _event_stream(_followed(order))
+        return await _json_answer(order)
+
+
+class ResponseView(AsyncApiView):
+    """``/v1/responses/{response_id}``."""
+
+    async def get(self, request: Request, response_id: str) -> HttpResponseBase:
+        """The stored response, or with ``?stream=true`` its events, from the start or after ``starting_after``."""
+        wants_stream = _flag(request, "stream")
+        starting_after = _whole_number(request, "starting_after")
+        row = await in_thread(retrieve, _account_id(request), response_id, named_user(request))
+        if not wants_stream:
+            return HttpResponse(row.body, content_type="application/json")
+        return _event_stream(await _stored_stream(row, starting_after))
+
+    async def delete(self, request: Request, response_id: str) -> HttpResponseBase:
+        """Deletes the stored response."""
+        await in_thread(_retrieve_and_delete, _account_id(request), response_id, named_user(request))
+        return JsonResponse({"id": response_id, "object": "response.deleted", "deleted": True})
+
+
+def _account_id(request: Request) -> int:
+    return cast(ApiKey, request.auth).account_id
+
+
+def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) -> None:
+    delete_response(retrieve(account_id, response_id, user))
+
+
+def _wants_side_channel(request: Request, parsed: ResponseRequest) -> bool:
+    """The documented switches, and the one client known to throw on events it does not know."""
+    throws_on_unknown = (
+        request.headers.get("X-Stainless-Helper-Method") == "stream"
+        and request.headers.get("X-Stainless-Lang", "").lower() == "js"
+    )
+    standard = request.headers.get("X-Mirobody-Events", "").lower() == "standard"
+    return parsed.stream_options.mirobody_events and not standard and not throws_on_unknown
+
+
+async def _json_answer(order: TurnOrder) -> HttpResponse:
+    try:
+        answer = await event_log().answer(order.response_id)
+    except LogGone:
+        raise ServerError from None
+    except asyncio.CancelledError:
+        _abandon(order)
+        raise
+    if not order.request.store:
+        event_log().discard(order.response_id)
+    return _rendered(answer)
+
+
+def _rendered(answer: Answer) -> HttpResponse:
+    return HttpResponse(answer.body, status=answer.status, content_type="application/json")
+
+
+async def _followed(order: TurnOrder) -> AsyncGenerator[bytes, None]:
+    """A creating caller's stream. A stored turn goes on without its caller; one that leaves no row does not."""
+    finished = False
+    try:
+        async with aclosing(reading.stream(event_log(), order.response_id)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        finished = True
+    finally:
+        if finished and not order.request.store:
+            event_log().discard(order.response_id)
+        elif not finished:
+            _abandon(order)
+
+
+def _abandon(order: TurnOrder) -> None:
+    if not order.request.store:
+        asyncio.get_running_loop().call_later(_ABANDONED_SECONDS, event_log().request_stop, order.response_id)
+
+
+async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
+    """The events from the log while it is there, else rebuilt from the stored object."""
+    chunks = reading.stream(event_log(), row.pk, starting_after)
+    try:
+        first = await anext(chunks)
+    except LogGone:
+        return _rebuilt(row, starting_after)
+    return _joined(first, chunks)
+
+
+async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    async with aclosing(rest):
+        yield first
+        async for chunk in rest:
+            yield chunk
+
+
+def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
+    if row.status == "in_progress":
+        raise ServerError
+    if starting_after is not None:
+        raise InvalidRequestError(
+            "The events of this response are not kept any more; read the stream without 'starting_after'.",
+            param="starting_after",
+        )
+    return _one_chunk(rebuilt_stream(row))
+
+
+async def _one_chunk(chunk: bytes) -> AsyncGenerator[bytes, None]:
+    yield chunk
+
+
+def _event_stream(chunks: AsyncGenerator[bytes, None]) -> StreamingHttpResponse:
+    response = StreamingHttpResponse(chunks, content_type="text/event-stream")
+    response["Cache-Control"] = "no-cache"
+    # nginx would hold the stream back until its end.
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def _flag(request: Request, name: str) -> bool:
+    value = request.GET.get(name, "false").lower()
+    if value not in ("true", "false", "1", "0", ""):
+        raise InvalidRequestError(f"Invalid value for '{name}': expected true or false.", param=name)
+    return value in ("true", "1")
+
+
+def _whole_number(request: Request, name: str) -> int | None:
+    value = request.GET.get(name)
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,9}", value):
+        raise InvalidRequestError(f"Invalid value for '{name}': expected a whole number.", param=name)
+    return int(value)

@@ -1,0 +1,272 @@
+"""The agent loop: calls the model, runs server tools, hands client tools off, keeps the caps, until the turn ends.
+
+It talks to the outside through ports.py alone; what it says goes through assembly.py.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
+from responses_app.engine.assembly import Assembly, Closing, Seal
+from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Thought
+from responses_app.engine.ports import (
+    CallMade,
+    ModelBackend,
+    ModelCall,
+    ModelEvent,
+    ReasoningDelta,
+    Stopped,
+    TextDelta,
+    ToolDefinition,
+    ToolRunner,
+    UsageReported,
+)
+from responses_app.engine.steps import (
+    AwaitClient,
+    CallModelAgain,
+    CallPlan,
+    Cancelled,
+    CutShort,
+    Ending,
+    Failed,
+    Finished,
+    ServerCall,
+    StepOutcome,
+    plan_calls,
+)
+from responses_app.engine.transcript import compact_json
+from responses_app.engine.usage import UsageMeter, Visible
+from responses_app.protocol.events import Event
+from responses_app.protocol.response import ResponseObject
+
+log = logging.getLogger(__name__)
+
+_MALFORMED_STEPS_FORGIVEN = 1
+
+_Result = TypeVar("_Result")
+_Telling = Generator[list[Event], None, _Result]
+"""Yields event batches and returns a result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The caps of a turn. ``deadline`` is on the monotonic clock, in seconds."""
+
+    deadline: float
+    model_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """All a turn starts from. ``response`` is the snapshot in progress; ``history`` reads the earlier conversation."""
+
+    response: ResponseObject
+    system: str
+    history: Callable[[], Sequence[Entry]]
+    input: Sequence[Entry]
+    instructions: str | None
+    client_tools: Sequence[ToolDefinition]
+    named_tool: str | None
+    parallel_client_calls: bool
+    side_channel: bool
+    seal: Seal | None
+    today: str
+    limits: Limits
+
+
+@dataclass(slots=True)
+class _StepDraft:
+    """What the model has said so far in one inference."""
+
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[CallMade] = field(default_factory=list)
+    usage: UsageReported | None = None
+    stopped: Stopped | None = None
+
+    def take(self, event: ModelEvent) -> None:
+        match event:
+            case TextDelta(text):
+                self.text.append(text)
+            case ReasoningDelta(text):
+                self.reasoning.append(text)
+            case CallMade():
+                self.calls.append(event)
+            case UsageReported():
+                self.usage = event
+            case Stopped():
+                self.stopped = event
+
+    def said(self) -> list[Entry]:
+        """The entries of its reasoning and text."""
+        thought: list[Entry] = [Thought("".join(self.reasoning))] if self.reasoning else []
+        return [*thought, Message("assistant", "".join(self.text))] if self.text else thought
+
+    def answer(self) -> str:
+        """All it said but the reasoning, for counting."""
+        return "".join(self.text) + "".join(f"{call.name} {call.arguments}" for call in self.calls)
+
+
+class AgentTurn:
+    """One turn. Iterate ``events()`` to its end, then ``close()`` it with its ``ending``.
+
+    ``added`` holds what the turn added to the conversation after its input, ``ending`` how it ended.
+    """
+
+    def __init__(self, turn: Turn, model: ModelBackend, tools: ToolRunner, stop_requested: Callable[[], bool]) -> None:
+        self._turn = turn
+        self._model = model
+        self._tools = tools
+        self._stop_requested = stop_requested
+        self._assembly = Assembly(turn.response, turn.side_channel, turn.seal)
+        self._definitions = [*tools.definitions(), *turn.client_tools]
+        self._meter = UsageMeter(Visible(turn.input, turn.instructions, turn.client_tools))
+        self._model_calls = 0
+        self._malformed_steps = 0
+        self._before: list[Entry] = []
+        self.added: list[Entry] = []
+        self.ending: Ending = Cancelled()
+
+    @property
+    def next_sequence(self) -> int:
+        """The sequence number of the first event that ``close`` gives."""
+        return self._assembly.next_sequence
+
+    def events(self) -> Iterator[list[Event]]:
+        """The turn's events but its last ones, in batches that came together. Never raises: a fault is an ending."""
+        yield self._assembly.opening()
+        try:
+            self.ending = yield from self._run()
+        except ApiError as error:
+            self.ending = Failed(error)
+        except Exception:
+            log.exception("turn failed")
+            self.ending = Failed(ServerError())
+
+    def close(self, ending: Ending) -> Closing:
+        """The final response and the events that tell of it. May be asked again with another ending."""
+        return self._assembly.close(ending, self._meter.as_json())
+
+    def _run(self) -> _Telling[Ending]:
+        self._before = [*self._turn.history(), *self._turn.input]
+        while True:
+            outcome: StepOutcome | None = self._limit_reached()
+            if outcome is None:
+                outcome = yield from self._step()
+            if not isinstance(outcome, CallModelAgain):
+                return outcome
+
+    def _limit_reached(self) -> Ending | None:
+        if self._stop_requested():
+            return Cancelled()
+        if time.monotonic() >= self._turn.limits.deadline:
+            return CutShort("max_duration")
+        if self._model_calls >= self._turn.limits.model_calls:
+            return CutShort("max_model_calls")
+        return None
+
+    def _step(self) -> _Telling[StepOutcome]:
+        draft = _StepDraft()
+        cut = yield from self._ask_model(draft)
+        self.added += draft.said()
+        if cut is not None:
+            return cut
+        reason = draft.stopped.reason if draft.stopped else "stop"
+        if reason == "length":
+            return CutShort("max_output_tokens")
+        if reason == "content_filter":
+            return CutShort("content_filter")
+        if not draft.calls:
+            return Finished()
+        plan = plan_calls(draft.calls, self._definitions, self._turn.parallel_client_calls)
+        return (yield from self._carry_out(plan))
+
+    def _ask_model(self, draft: _StepDraft) -> _Telling[Ending | None]:
+        """One inference; gives the ending that cut it off, if one did."""
+        call = self._model_call()
+        self._model_calls += 1
+        self._assembly.step_begins()
+        stream = self._model.stream(call)
+        try:
+            for batch in stream:
+                happened = [told for event in batch for told in self._tell(event, draft)]
+                if happened:
+                    yield happened
+                cut = self._cut_off()
+                if cut is not None:
+                    return cut
+        except UpstreamError:
+            if time.monotonic() < self._turn.limits.deadline:
+                raise
+            return CutShort("max_duration")
+        finally:
+            stream.close()
+            self._meter.add(call, draft.usage, "".join(draft.reasoning), draft.answer())
+        return None
+
+    def _cut_off(self) -> Ending | None:
+        if self._stop_requested():
+            return Cancelled()
+        if time.monotonic() >= self._turn.limits.deadline:
+            return CutShort("max_duration")
+        return None
+
+    def _model_call(self) -> ModelCall:
+        named = self._turn.named_tool if self._model_calls == 0 else None
+        return ModelCall(
+            model=self._turn.response["model"],
+            system=self._turn.system,
+            entries=[*self._before, *self.added],
+            tools=self._definitions,
+            tool_choice=named or "auto",
+            timeout=max(0.0, self._turn.limits.deadline - time.monotonic()),
+            today=self._turn.today,
+        )
+
+    def _tell(self, event: ModelEvent, draft: _StepDraft) -> list[Event]:
+        draft.take(event)
+        match event:
+            case TextDelta(text):
+                return self._assembly.text(text)
+            case ReasoningDelta(text):
+                return self._assembly.reasoning(text)
+            case _:
+                return []
+
+    def _carry_out(self, plan: CallPlan) -> _Telling[StepOutcome]:
+        self.added += plan.calls
+        self.added += [
+            CallOutput(call.call_id, compact_json({"error": why}), failed=True) for call, why in plan.refused
+        ]
+        if plan.server:
+            yield from self._run_server_tools(plan.server)
+        if plan.refused:
+            self._malformed_steps += 1
+            if self._malformed_steps > _MALFORMED_STEPS_FORGIVEN:
+                return Failed(UpstreamError("The model made malformed tool calls again after it was told of one."))
+        if plan.client:
+            return AwaitClient(plan.client)
+        return CallModelAgain()
+
+    def _run_server_tools(self, calls: Sequence[ServerCall]) -> _Telling[None]:
+        steps: list[int] = []
+        announced: list[Event] = []
+        for item in calls:
+            index, happened = self._assembly.tool_called(item.call, item.arguments)
+            steps.append(index)
+            announced += happened
+        if announced:
+            yield announced
+        timeout = max(0.0, self._turn.limits.deadline - time.monotonic())
+        for number, outcome in self._tools.run_all([(item.call.name, item.arguments) for item in calls], timeout):
+            self.added.append(_output(calls[number].call, outcome.data, outcome.failed, outcome.record_ids))
+            happened = self._assembly.tool_finished(steps[number], outcome)
+            if happened:
+                yield happened
+
+
+def _output(call: Call, data: object, failed: bool, record_ids: tuple[str, ...]) -> CallOutput:
+    return CallOutput(call.call_id, compact_json(data), failed, record_ids)

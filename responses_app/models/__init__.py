@@ -1,0 +1,7 @@
+"""The rows of the Agent API: columns, constraints, indexes. Reads are in selectors.py, writes in services/."""
+
+from responses_app.models.conversation import Conversation
+from responses_app.models.pending_call import PendingCall
+from responses_app.models.response import Response
+
+__all__ = ["Conversation", "PendingCall", "Response"]

@@ -1,0 +1,56 @@
+"""A stored response: what its turn was asked, what it added to its conversation, and the object that GET returns."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from mirobody_site.tenancy.models import Subject
+from responses_app.models.conversation import Conversation
+
+
+class ResponseQuerySet(models.QuerySet["Response"]):
+    """Queries every reader shares."""
+
+    def live(self, now: datetime) -> "ResponseQuerySet":
+        """Neither deleted nor expired: the only ones a caller can reach, swept or not."""
+        return self.filter(Q(expires_at__isnull=True) | Q(expires_at__gt=now), deleted_at__isnull=True)
+
+
+class Response(models.Model):
+    """One turn of a conversation.
+
+    The JSON columns are plain text: it is written once, read whole, and may hold U+0000, which Postgres' jsonb refuses.
+    ``request`` is the effective request without its input, ``input`` the input items, ``added`` the entries the turn
+    added after them, ``body`` the response object. ``deleted_at`` marks one that is gone for its caller but whose
+    entries a live response still continues from.
+    """
+
+    id = models.CharField(primary_key=True, max_length=37)
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="responses")
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="responses")
+    previous = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continuations")
+    status = models.CharField(max_length=16)
+    side_channel = models.BooleanField()
+    request = models.TextField()
+    input = models.TextField()
+    added = models.TextField()
+    body = models.TextField()
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    deadline_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True)
+    deleted_at = models.DateTimeField(null=True)
+
+    objects = ResponseQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["expires_at"], name="response_expiry"),
+            models.Index(fields=["deadline_at"], name="response_running", condition=Q(status="in_progress")),
+        ]
+
+    def __str__(self) -> str:
+        return self.id

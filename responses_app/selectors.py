@@ -1,0 +1,62 @@
+"""Every read of responses and conversations that means something, always scoped by owner. Writes are in services/."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from responses_app.models import PendingCall, Response
+
+
+def find_response(account_id: int, response_id: str, user: str | None = None) -> Response | None:
+    """The account's live response. ``user``, when named, must be its own Subject."""
+    responses = Response.objects.live(timezone.now()).filter(pk=response_id, account_id=account_id)
+    if user is not None:
+        responses = responses.filter(subject__user_key=user)
+    return responses.first()
+
+
+def find_previous(subject_id: int | None, response_id: str) -> Response | None:
+    """The Subject's live response that a new one wants to continue."""
+    if subject_id is None:
+        return None
+    return Response.objects.live(timezone.now()).filter(pk=response_id, subject_id=subject_id).first()
+
+
+def pending_call_ids(response_id: str, now: datetime) -> list[str]:
+    """The calls of a handoff that wait for an output, in the order they were made."""
+    calls = PendingCall.objects.free(now).filter(response_id=response_id).order_by("pk")
+    return list(calls.values_list("call_id", flat=True))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """What one turn added to its conversation: the caller's input and the entries that followed, as JSON values."""
+
+    input: Any
+    added: list[dict[str, Any]]
+
+
+# One query whatever the depth; deleted turns are read too while a live one continues from them.
+_CHAIN = """
+WITH RECURSIVE chain(id, previous_id, input, added, depth) AS (
+    SELECT id, previous_id, input, added, 0 FROM responses_app_response WHERE id = %s
+    UNION ALL
+    SELECT earlier.id, earlier.previous_id, earlier.input, earlier.added, chain.depth + 1
+    FROM responses_app_response AS earlier JOIN chain ON earlier.id = chain.previous_id
+)
+SELECT input, added FROM chain ORDER BY depth DESC
+"""
+
+
+def conversation_turns(response_id: str) -> Iterator[StoredTurn]:
+    """The turns from a conversation's start to ``response_id``, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CHAIN, [response_id])
+        rows = cursor.fetchall()
+    for written_input, added in rows:
+        yield StoredTurn(json.loads(written_input), json.loads(added))

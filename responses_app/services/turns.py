@@ -1,0 +1,230 @@
+"""Runs one accepted turn: takes its order, lets the engine work, publishes events, stores the end, then tells it."""
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from functools import partial
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+
+from mirobody_site.tenancy.envelope import error_body
+from mirobody_site.tenancy.errors import ServerError
+from responses_app.engine.assembly import Closing
+from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
+from responses_app.engine.loop import AgentTurn, Limits, Turn
+from responses_app.engine.ports import ToolDefinition
+from responses_app.engine.prompt import system_prompt
+from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
+from responses_app.engine.transcript import entries_from_input
+from responses_app.llm.backends import model_backend
+from responses_app.models import PendingCall, Response
+from responses_app.protocol.events import Event
+from responses_app.protocol.request import ResponseRequest
+from responses_app.protocol.response import new_response
+from responses_app.selectors import conversation_turns
+from responses_app.services.sealing import seal, unseal
+from responses_app.services.tool_runner import ServerTools
+from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
+from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.sse import encode_event
+from tools_app.contract import ToolContext, ToolSpec
+from tools_app.registry import enabled_tools
+
+log = logging.getLogger(__name__)
+
+_KEEP_SECONDS = 60
+"""How long a finished turn's events stay in the event log for readers that come late."""
+_KEEP_CANCELLED_SECONDS = 5
+"""The same for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
+
+
+def run_turn(response_id: str) -> None:
+    """Runs the turn of an accepted response to its end. A turn that is taken already, or gone, is left alone."""
+    order = _take(response_id)
+    if order is None:
+        return
+    started = time.monotonic()
+    publisher = _Publisher(order)
+    turn = AgentTurn(_turn(order), model_backend(), _server_tools(order), publisher.stop_requested)
+    for batch in turn.events():
+        publisher.publish(batch)
+    closing = _stored_closing(order, turn)
+    publisher.finish(closing, _answer(closing, turn.ending))
+    log.info("turn %s %s after %d ms", response_id, closing.response["status"], (time.monotonic() - started) * 1000)
+
+
+def _take(response_id: str) -> TurnOrder | None:
+    """The order, to this caller alone: a task delivered twice runs once."""
+    held = request_slots().take(response_id)
+    if held is not None:
+        return order_from_json(held)
+    untaken = Response.objects.filter(pk=response_id, status="in_progress", started_at=None, deleted_at=None)
+    if not untaken.update(started_at=timezone.now()):
+        return None
+    return order_from_row(Response.objects.select_related("subject").get(pk=response_id))
+
+
+class _Publisher:
+    """The turn's side of the event log. Without a log, a turn that leaves no row ends: nobody can read it any more."""
+
+    def __init__(self, order: TurnOrder) -> None:
+        self._order = order
+        self._log = event_log()
+        self._gone = False
+
+    def stop_requested(self) -> bool:
+        if self._gone:
+            return not self._order.request.store
+        return self._log.stop_requested(self._order.response_id)
+
+    def publish(self, happened: Sequence[Event]) -> None:
+        if self._gone:
+            return
+        try:
+            self._log.append(self._order.response_id, happened[0]["sequence_number"], _frames(happened))
+        except (LogGone, ServerError) as error:
+            self._lost(error)
+
+    def finish(self, closing: Closing, answer: Answer) -> None:
+        if self._gone:
+            return
+        first = closing.events[0]["sequence_number"]
+        keep = _KEEP_CANCELLED_SECONDS if closing.response["status"] == "cancelled" else _KEEP_SECONDS
+        try:
+            self._log.finish(self._order.response_id, first, _frames(closing.events), answer, keep)
+        except (LogGone, ServerError) as error:
+            self._lost(error)
+
+    def _lost(self, error: Exception) -> None:
+        self._gone = True
+        log.warning("event log of %s is gone: %s", self._order.response_id, type(error).__name__)
+
+
+def _frames(happened: Sequence[Event]) -> list[bytes]:
+    return [encode_event(event) for event in happened]
+
+
+def _turn(order: TurnOrder) -> Turn:
+    request = order.request
+    today = timezone.now().date().isoformat()
+    unseal_for_account = partial(unseal, order.account_id)
+    return Turn(
+        response=new_response(order.identity, request),
+        system=system_prompt(today, request.instructions),
+        history=partial(_history, order),
+        input=entries_from_input(request.items, unseal_for_account),
+        instructions=request.instructions,
+        client_tools=[] if request.tool_choice == "none" else _client_tools(request),
+        named_tool=request.named_tool,
+        parallel_client_calls=request.parallel_tool_calls,
+        side_channel=order.side_channel,
+        seal=partial(seal, order.account_id) if "reasoning.encrypted_content" in request.include else None,
+        today=today,
+        limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, settings.TURN_MODEL_CALLS),
+    )
+
+
+def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
+    return [ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False) for tool in request.tools]
+
+
+def _history(order: TurnOrder) -> list[Entry]:
+    """The conversation before this turn, server tool calls and results included."""
+    previous_id = order.request.previous_response_id
+    if previous_id is None:
+        return []
+    entries: list[Entry] = []
+    for turn in conversation_turns(previous_id):
+        items = ResponseRequest.model_validate({"input": turn.input}).items
+        entries += entries_from_input(items, partial(unseal, order.account_id))
+        entries += [entry_from_json(value) for value in turn.added]
+    return entries
+
+
+def _server_tools(order: TurnOrder) -> ServerTools:
+    context = ToolContext(order.account_id, order.subject_id, timezone.now())
+    return ServerTools(_tools_of_turn(order.request), context)
+
+
+def _tools_of_turn(request: ResponseRequest) -> dict[str, ToolSpec]:
+    """The deployment's tools, trimmed by ``builtin_tools``. ``tool_choice: "none"`` turns them off as well, unless the
+    deployment keeps to the older edition (``TOOL_CHOICE_NONE=client``)."""
+    if request.tool_choice == "none" and settings.TOOL_CHOICE_NONE != "client":
+        return {}
+    enabled = {spec.name: spec for spec in enabled_tools()}
+    match request.builtin_tools:
+        case "auto":
+            return enabled
+        case "none":
+            return {}
+        case names:
+            return {name: spec for name, spec in enabled.items() if name in names}
+
+
+def _stored_closing(order: TurnOrder, turn: AgentTurn) -> Closing:
+    """The turn's last words once kept. What cannot be stored has failed; what was deleted meanwhile is cancelled."""
+    closing = turn.close(turn.ending)
+    try:
+        if _store(order, turn, closing):
+            return closing
+        turn.ending = Cancelled()
+    except DatabaseError:
+        log.exception("response %s could not be stored", order.response_id)
+        turn.ending = Failed(ServerError())
+        closing = turn.close(turn.ending)
+        _store_failure(order, turn, closing)
+        return closing
+    return turn.close(turn.ending)
+
+
+def _store_failure(order: TurnOrder, turn: AgentTurn, closing: Closing) -> None:
+    try:
+        _store(order, turn, closing)
+    except DatabaseError:
+        # The row stays in progress until it counts as lost; the caller is told of the failure now.
+        log.exception("failure of %s could not be stored either", order.response_id)
+
+
+@transaction.atomic
+def _store(order: TurnOrder, turn: AgentTurn, closing: Closing) -> bool:
+    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is."""
+    ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
+    if order.request.store:
+        running = Response.objects.filter(pk=order.response_id, status="in_progress", deleted_at=None)
+        kept = running.update(
+            status=closing.response["status"],
+            body=json.dumps(closing.response, ensure_ascii=False),
+            added=json.dumps([entry_to_json(entry) for entry in turn.added], ensure_ascii=False),
+        )
+        if not kept:
+            return False
+        _await_client(order.response_id, turn.ending)
+    _settle_claim(order.response_id, ended_well)
+    return True
+
+
+def _await_client(response_id: str, ending: Ending) -> None:
+    if isinstance(ending, AwaitClient):
+        PendingCall.objects.bulk_create(
+            PendingCall(response_id=response_id, call_id=call.call_id) for call in ending.calls
+        )
+
+
+def _settle_claim(response_id: str, ended_well: bool) -> None:
+    """The handoff this turn resumed is answered for good, or given back."""
+    claimed = PendingCall.objects.filter(claimed_by=response_id)
+    if ended_well:
+        claimed.update(claimed_until=None)
+    else:
+        claimed.update(claimed_by="", claimed_until=None)
+
+
+def _answer(closing: Closing, ending: Ending) -> Answer:
+    """The JSON caller's answer: the response, or the HTTP error of a failed turn."""
+    if isinstance(ending, Failed):
+        return Answer(ending.error.status, error_body(ending.error))
+    return Answer(200, json.dumps(closing.response, ensure_ascii=False).encode())
