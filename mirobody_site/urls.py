@@ -1,7 +1,7 @@
 """The map from paths to doors. Each app's api/urls.py holds its own paths."""
 
 from django.contrib import admin
-from django.urls import URLPattern, URLResolver, path, re_path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from mirobody_site import health
 
@@ -9,4 +9,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^healthz/?$", health.alive),
     re_path(r"^readyz/?$", health.ready),
     path("admin/", admin.site.urls),
+    path("", include("tools_app.api.urls")),
+    path("v1/", include("responses_app.api.urls")),
 ]
