@@ -21,8 +21,10 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
     cannot hold, becomes U+FFFD; a number that JSON cannot hold becomes ``null``. Raises ``TypeError`` for a value that
     is no JSON.
     """
-    data = _json(event).replace(b"\xc2\x85", b"\\u0085").replace(b"\xe2\x80\xa8", b"\\u2028")
-    data = data.replace(b"\xe2\x80\xa9", b"\\u2029")
+    data = _json(event)
+    if not data.isascii():
+        data = data.replace(b"\xc2\x85", b"\\u0085")
+        data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), data)
 
 
@@ -39,7 +41,7 @@ def skip_frames(frames: bytes, count: int) -> bytes:
 
 def _json(event: Mapping[str, Any]) -> bytes:
     try:
-        # A frame is written for every token: to_json takes a tenth of the time json.dumps does for a delta event.
+        # A frame is written for every token: for a delta event to_json is three to ten times as fast as json.dumps.
         return to_json(event, inf_nan_mode="null")
     except PydanticSerializationError:
         text = json.dumps(event, ensure_ascii=False)
