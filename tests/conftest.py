@@ -10,6 +10,7 @@ import httpx
 import pytest
 from django.conf import settings
 from django.db import connections
+from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
 from tests.support.server import Account, make_account, running_server
@@ -24,6 +25,17 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":
         database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """The test database, migrated. pytest-django's own makes none for tests without its mark."""
+    with django_db_blocker.unblock():
+        previous = setup_databases(verbosity=0, interactive=False)
+        yield
+        teardown_databases(previous, verbosity=0)
 
 
 @pytest.fixture(scope="session")
