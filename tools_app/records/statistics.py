@@ -180,9 +180,9 @@ NOT_ENOUGH = Trend("not enough data")
 def trend(records: HealthRecordQuerySet) -> Trend:
     """The direction of the comparable readings.
 
-    The newest third of the readings (at least one; whole days) is held against those before. The direction is ``rising``
-    or ``falling`` when the averages differ by more than the noise: two standard errors of it, the scatter
-    being around the least-squares line, and at least one percent of the earlier average. Otherwise it is ``stable``.
+    The newest third of the readings (whole days, at least one) is held against those before. It is ``rising`` or
+    ``falling`` when the averages differ by more than two standard errors of their difference, with the scatter taken
+    around the least-squares line, and by more than one percent of the earlier average. Otherwise it is ``stable``.
     Fewer than three readings, or all on one day, are not enough. Four queries.
     """
     comparable = records.comparable()
