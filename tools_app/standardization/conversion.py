@@ -61,13 +61,14 @@ _KINDS: dict[str, dict[str, str]] = {
         "[yd_i]": "0.9144", "[mi_i]": "1609.344",
     },
     "volume": {
-        "L": "1", "dL": "0.1", "mL": "0.001", "uL": "0.000001", "nL": "1e-9", "pL": "1e-12", "fL": "1e-15", "um3": "1e-15",
+        "L": "1", "dL": "0.1", "mL": "0.001", "uL": "0.000001", "nL": "1e-9", "pL": "1e-12", "fL": "1e-15",
+        "um3": "1e-15",
     },
     "mass by area": {"kg/m2": "1"},
     "time": {"s": "1", "ms": "0.001", "min": "60", "h": "3600", "d": "86400", "wk": "604800"},
     "energy": {"kcal": "4184", "kJ": "1000", "J": "1", "[Cal]": "4184"},
     "temperature": {"Cel": "1", "[degF]": "1", "K": "1"},
-    "mass rate": {"mg/(24.h)": "1", "g/(24.h)": "1000", "mg/d": "1", "g/d": "1000"},
+    "mass rate": {"mg/(24.h)": "1", "g/(24.h)": "1000"},
 }  # fmt: skip
 
 # Annotations that make two units different things; every other {…} is a remark.

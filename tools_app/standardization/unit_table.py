@@ -67,12 +67,14 @@ WRITTEN_AS: dict[str, tuple[str, ...]] = {
     "mg/g": ("mg/gCr", "mg/gcr", "mg/g{creat}", "mg/gcreat", "mg/gcreatinine"),
     "mg/mmol": ("mg/mmolCr", "mg/mmolcreat"),
     "{INR}": ("INR", "inr"),
+    "1": (),
     "{ratio}": ("ratio", "比值"),
     "[pH]": ("pH", "PH", "ph"),
     # rates
     "/min": (
-        "bpm", "BPM", "beats/min", "beat/min", "beats/minute", "beatsperminute", "次/分", "次/分钟", "次/min", "count/min",
-        "counts/min", "breaths/min", "breath/min", "breaths/minute", "brpm", "1/min", "min-1", "每分钟", "/分", "/分钟",
+        "bpm", "BPM", "beats/min", "beat/min", "beats/minute", "beatsperminute", "次/分", "次/分钟", "次/min",
+        "count/min", "counts/min", "breaths/min", "breath/min", "breaths/minute", "brpm", "1/min", "min-1", "每分钟",
+        "/分", "/分钟",
     ),
     "mm/h": ("mm/hr", "mm/1h", "mm/hour", "毫米/小时", "mm/H", "MM/HR"),
     "mL/min": ("毫升/分", "毫升/分钟"),

@@ -117,6 +117,9 @@ def _read_quantity(text: str, written: str) -> Quantity | None:
 
 
 def _plain_form(value: str) -> str:
+    """Full-width forms made plain; superscripts and fractions kept, since ² is not 2."""
+    if any(unicodedata.category(character) == "No" for character in value):
+        return value
     return " ".join(unicodedata.normalize("NFKC", value).translate(_SAME_SIGN).split())
 
 
