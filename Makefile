@@ -3,7 +3,7 @@
 PORT ?= 8000
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-PIP_INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-input
+PIP_INSTALL := $(PYTHON) -m pip install -qq --disable-pip-version-check --no-input
 
 # What a deployment may have set; tests and checks run on the defaults.
 SETTINGS := CELERY_BROKER_URL DATABASE_URL DATA_DIR DJANGO_ALLOWED_HOSTS DJANGO_DEBUG LLM_API_KEY LLM_BASE_URL \

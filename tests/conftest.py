@@ -13,7 +13,7 @@ from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
 from pytest_django import DjangoDbBlocker
 
-from tests.support.server import Account, make_account, running_server
+from tests.support.server import Account, http_client, make_account, running_server
 from tests.support.upstream import upstream
 
 __all__ = ["upstream"]
@@ -69,4 +69,11 @@ def other_account(server: str) -> Account:
 def api(account: Account) -> Iterator[httpx.Client]:
     """The account's HTTP client."""
     with account.client() as client:
+        yield client
+
+
+@pytest.fixture
+def anonymous(server: str) -> Iterator[httpx.Client]:
+    """An HTTP client without a key."""
+    with http_client(server) as client:
         yield client

@@ -3,7 +3,7 @@
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,8 +26,12 @@ class Account:
 
     def client(self, **headers: str) -> httpx.Client:
         """An HTTP client that sends the key; ``headers`` are sent as well."""
-        authorization = {"Authorization": f"Bearer {self.key}"}
-        return httpx.Client(base_url=self.base_url, headers={**authorization, **headers}, timeout=TIMEOUT_SECONDS)
+        return http_client(self.base_url, {"Authorization": f"Bearer {self.key}", **headers})
+
+
+def http_client(base_url: str, headers: Mapping[str, str] | None = None) -> httpx.Client:
+    """An HTTP client without a key. It loads no certificates, which takes most of a start, and uses no proxy."""
+    return httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT_SECONDS, verify=False, trust_env=False)
 
 
 def make_account(base_url: str) -> Account:

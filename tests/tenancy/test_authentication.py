@@ -11,26 +11,27 @@ from django.test import Client
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.services import create_api_key, revoke_api_key
 from tests.support.envelope import assert_error
-from tests.support.server import Account
+from tests.support.server import Account, http_client
 
 KEYED = [("GET", "/v1/data"), ("POST", "/v1/data"), ("POST", "/v1/responses"), ("GET", "/v1/responses/resp_x")]
 
 
 def get_data(server: str, authorization: str | None) -> httpx.Response:
     headers = {} if authorization is None else {"Authorization": authorization}
-    return httpx.get(f"{server}/v1/data", headers=headers)
+    with http_client(server, headers) as client:
+        return client.get("/v1/data")
 
 
 @pytest.mark.parametrize(("method", "path"), KEYED)
-def test_without_a_key(server: str, method: str, path: str) -> None:
-    response = httpx.request(method, server + path)
+def test_without_a_key(anonymous: httpx.Client, method: str, path: str) -> None:
+    response = anonymous.request(method, path)
     assert_error(response, 401, "missing_api_key")
     assert response.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize(("method", "path"), KEYED)
-def test_with_an_unknown_key(server: str, method: str, path: str) -> None:
-    response = httpx.request(method, server + path, headers={"Authorization": f"Bearer mb_live_{'x' * 43}"})
+def test_with_an_unknown_key(anonymous: httpx.Client, method: str, path: str) -> None:
+    response = anonymous.request(method, path, headers={"Authorization": f"Bearer mb_live_{'x' * 43}"})
     assert_error(response, 401, "invalid_api_key")
     assert response.headers["www-authenticate"] == "Bearer"
 

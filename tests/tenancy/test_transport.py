@@ -97,9 +97,9 @@ def test_another_request_id_is_replaced(api: httpx.Client, given: str | bytes) -
     assert NEW_REQUEST_ID.fullmatch(answered)
 
 
-def test_request_ids_are_new_each_time_and_on_every_kind_of_answer(server: str) -> None:
+def test_request_ids_are_new_each_time_and_on_every_kind_of_answer(anonymous: httpx.Client) -> None:
     paths = ["/healthz", "/healthz", "/readyz", "/nope", "/v1/nope", "/admin/", "/static/admin/css/base.css"]
-    answered = [httpx.get(server + path).headers["x-request-id"] for path in paths]
+    answered = [anonymous.get(path).headers["x-request-id"] for path in paths]
     assert all(NEW_REQUEST_ID.fullmatch(request_id) for request_id in answered)
     assert len(set(answered)) == len(paths)
 
@@ -123,21 +123,21 @@ def test_a_caller_who_leaves_ends_the_stream(api: httpx.Client, probes: None) ->
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/healthz/", "/readyz", "/readyz/"])
-def test_probes_need_no_key_and_no_slash(server: str, path: str) -> None:
-    response = httpx.get(server + path)
+def test_probes_need_no_key_and_no_slash(anonymous: httpx.Client, path: str) -> None:
+    response = anonymous.get(path)
     assert response.status_code == 200
     assert response.json()["status"] == "ok"
 
 
-def test_not_ready_without_redis_where_one_is_configured(server: str, settings: Settings) -> None:
+def test_not_ready_without_redis_where_one_is_configured(anonymous: httpx.Client, settings: Settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    response = httpx.get(f"{server}/readyz")
+    response = anonymous.get("/readyz")
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "checks": {"database": "ok", "redis": "failed"}}
 
 
-def test_static_files_are_served_with_debug_off(server: str) -> None:
-    response = httpx.get(f"{server}/static/admin/css/base.css")
+def test_static_files_are_served_with_debug_off(anonymous: httpx.Client) -> None:
+    response = anonymous.get("/static/admin/css/base.css")
     assert response.status_code == 200
     assert "text/css" in response.headers["content-type"]
     assert "DJANGO Admin" in response.text
