@@ -1,0 +1,88 @@
+"""What tests of the Agent API share: the scripted model behind the server, and calls that check what they are given.
+
+mark = script(Step(text=["Fine."]))
+response = create(api, input=f"How am I? {mark}")
+stream = create_stream(api, input=f"How am I? {mark}")
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from pytest_django.fixtures import SettingsWrapper
+
+from tests.support.grammar import Stream, check_response
+from tests.support.sse import open_stream
+from tests.support.upstream import Step, Upstream
+
+Json = dict[str, Any]
+Script = Callable[..., str]
+
+LOOKUP = {
+    "type": "function",
+    "name": "phone_lookup",
+    "description": "Finds a phone number.",
+    "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+"""A client tool."""
+BOOKING = {
+    "type": "function",
+    "name": "book_appointment",
+    "parameters": {"type": "object", "properties": {"date": {"type": "string"}}, "required": ["date"]},
+}
+"""Another one."""
+
+
+@pytest.fixture(autouse=True)
+def scripted_model(settings: SettingsWrapper, upstream: Upstream) -> None:
+    """The scripted upstream answers for the model in every test of this folder."""
+    settings.LLM_BASE_URL = upstream.url
+
+
+@pytest.fixture
+def script(upstream: Upstream) -> Script:
+    """Registers a script under a name of its own and gives its mark, to stand in the user's message."""
+
+    def register(*steps: Step, repeat_last: bool = False) -> str:
+        return upstream.script(f"script-{secrets.token_hex(4)}", *steps, repeat_last=repeat_last)
+
+    return register
+
+
+def create(api: httpx.Client, /, headers: dict[str, str] | None = None, **body: Any) -> Json:
+    """The checked response of a JSON ``POST /v1/responses``. Fails unless it is a 200."""
+    return ok(api.post("/v1/responses", json=body, headers=headers))
+
+
+def create_stream(api: httpx.Client, /, headers: dict[str, str] | None = None, **body: Any) -> Stream:
+    """The grammar-checked stream of a ``POST /v1/responses``."""
+    with open_stream(api, body, **(headers or {})) as live:
+        return live.check()
+
+
+def retrieve(api: httpx.Client, response_id: str, **params: str) -> Json:
+    """The checked response of ``GET /v1/responses/{id}``. Fails unless it is a 200."""
+    return ok(api.get(f"/v1/responses/{response_id}", params=params))
+
+
+def ok(answer: httpx.Response) -> Json:
+    """The checked response object of an answer. Fails unless it is a 200."""
+    assert answer.status_code == 200, answer.text
+    return check_response(answer.json())
+
+
+def calls_of(response: Json) -> list[Json]:
+    """The function calls that a response hands to its caller."""
+    return [item for item in response["output"] if item["type"] == "function_call"]
+
+
+def output_for(call: Json, output: Any = "done") -> Json:
+    """The ``function_call_output`` item that answers a function call."""
+    return {"type": "function_call_output", "call_id": call["call_id"], "output": output}
+
+
+def message(text: str, role: str = "user") -> Json:
+    """A message item."""
+    return {"type": "message", "role": role, "content": text}
