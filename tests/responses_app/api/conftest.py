@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from tests.support.grammar import Stream, check_response
 from tests.support.sse import open_stream
@@ -36,7 +36,7 @@ BOOKING = {
 
 
 @pytest.fixture(autouse=True)
-def scripted_model(settings: SettingsWrapper, upstream: Upstream) -> None:
+def scripted_model(settings: Settings, upstream: Upstream) -> None:
     """The scripted upstream answers for the model in every test of this folder."""
     settings.LLM_BASE_URL = upstream.url
 
