@@ -190,6 +190,11 @@ class Upstream:
             self._scripts[name] = (steps, repeat_last)
         return f"[[{name}]]"
 
+    def script_for_text(self, user_text: str, *steps: Step) -> None:
+        """Registers a script for a last user message of exactly this text, for callers whose text is not the test's."""
+        with self._lock:
+            self._scripts[user_text] = (steps, False)
+
     def requests(self, text: str) -> list[Request]:
         """All requests so far whose last user message contains ``text``, in order of arrival, refused ones included."""
         with self._lock:
@@ -205,14 +210,15 @@ class Upstream:
 
     def _step_for(self, request: Request) -> Step:
         mark = re.search(r"\[\[([\w.-]+)\]\]", request.user_text)
-        if not mark:
+        name = mark[1] if mark else request.user_text
+        if not mark and name not in self._scripts:
             return Step(text=[DEFAULT_ANSWER])
-        steps, repeat_last = self._scripts.get(mark[1], ((), False))
+        steps, repeat_last = self._scripts.get(name, ((), False))
         if request.step < len(steps):
             return steps[request.step]
         if steps and repeat_last:
             return steps[-1]
-        return Step(text=[f"(script {mark[1]} has no step {request.step})"])
+        return Step(text=[f"(script {name} has no step {request.step})"])
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,76 @@
+"""A server process of its own, started as ``make serve`` starts it, with a data folder, demo data and a key of its own."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    """A running server: its base URL up to ``/v1`` and a key of the account ``demo``."""
+
+    api_base: str
+    key: str
+
+
+@contextmanager
+def server_process(settings: Mapping[str, str]) -> Iterator[ServerProcess]:
+    """Starts the server with these settings in its environment, and stops it at the end."""
+    with tempfile.TemporaryDirectory() as folder:
+        port = _free_port()
+        environment = _environment(settings, folder) | {"PORT": str(port)}
+        _manage(environment, "migrate", "--no-input", "--verbosity", "0")
+        seeded = _manage(environment, "seed_demo")
+        command = ["-m", "uvicorn", "mirobody_site.asgi:application", "--port", str(port), "--no-access-log"]
+        with subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment) as process:
+            try:
+                _wait_until_up(f"http://127.0.0.1:{port}/healthz", process)
+                yield ServerProcess(f"http://127.0.0.1:{port}/v1", _key_in(seeded))
+            finally:
+                process.terminate()
+
+
+def _environment(settings: Mapping[str, str], folder: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "REDIS_", "DATABASE_"))}
+    return kept | {"DATA_DIR": folder, "ENV_FILE": os.devnull} | dict(settings)
+
+
+def _manage(environment: Mapping[str, str], *arguments: str) -> str:
+    command = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=dict(environment), check=True, capture_output=True, text=True).stdout
+
+
+def _key_in(output: str) -> str:
+    found = re.search(r"mb_live_[A-Za-z0-9_-]{20,}", output)
+    assert found, "seed_demo printed no key"
+    return found[0]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the server process ended"
+        try:
+            if httpx.get(url, timeout=2).is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    raise AssertionError("the server process did not come up")
