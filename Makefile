@@ -15,6 +15,7 @@ ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
 	@$(PYTHON) manage.py migrate --no-input --verbosity 0
+	@$(PYTHON) manage.py fail_abandoned_turns
 	@PORT=$(PORT) $(PYTHON) manage.py seed_demo
 	@exec $(PYTHON) -m uvicorn mirobody_site.asgi:application --host 127.0.0.1 --port $(PORT) \
 		--no-access-log --timeout-graceful-shutdown 10

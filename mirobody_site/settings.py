@@ -163,6 +163,7 @@ LOGGING = {
         "uvicorn.error": {"level": "INFO"},
         "celery.app.trace": {"filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
     },
 }
