@@ -66,7 +66,7 @@ _KINDS: dict[str, dict[str, str]] = {
     },
     "mass by area": {"kg/m2": "1"},
     "time": {"s": "1", "ms": "0.001", "min": "60", "h": "3600", "d": "86400", "wk": "604800"},
-    "energy": {"kcal": "4184", "kJ": "1000", "J": "1", "[Cal]": "4184"},
+    "energy": {"kcal": "4184", "kJ": "1000", "J": "1"},
     "temperature": {"Cel": "1", "[degF]": "1", "K": "1"},
     "mass rate": {"mg/(24.h)": "1", "g/(24.h)": "1000"},
 }  # fmt: skip

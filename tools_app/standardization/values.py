@@ -85,9 +85,9 @@ def blood_pressure(value: str) -> tuple[Decimal, Decimal] | None:
 
 
 def _read_number(value: int | float) -> Quantity:
-    if isinstance(value, bool) or not math.isfinite(value):
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError("the value is not a finite number")
-    number = _in_range(Decimal(str(value)))
+    number = _in_range(Decimal(repr(value)) if isinstance(value, float) else Decimal(value))
     return Quantity(number, None, None, _plain_text(number))
 
 

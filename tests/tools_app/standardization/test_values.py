@@ -98,8 +98,15 @@ def test_everything_else_is_text(written):
 
 @pytest.mark.parametrize(
     ("written", "number", "text"),
-    [(5, "5", "5"), (5.0, "5", "5"), (31.0, "31", "31"), (0.1, "0.1", "0.1"), (-2.50, "-2.5", "-2.5"), (1e-7, "1E-7", "0.0000001")],
-)  # fmt: skip
+    [
+        (5, "5", "5"),
+        (5.0, "5", "5"),
+        (31.0, "31", "31"),
+        (0.1, "0.1", "0.1"),
+        (-2.50, "-2.5", "-2.5"),
+        (1e-7, "1E-7", "0.0000001"),
+    ],
+)
 def test_a_json_number_has_a_plain_text(written, number, text):
     quantity = parse_value(written)
 
@@ -112,9 +119,10 @@ def test_a_json_number_has_a_plain_text(written, number, text):
         float("nan"), float("inf"), float("-inf"), True, 1e300, 10**400, 1e-300,
         "NaN", "nan", "Infinity", "-inf", "1e400", "1e-400", "9" * 29, "x" * 2_001, "5\x004", "5.4\n", "\ud800",
     ],
+    ids=lambda written: repr(written)[:12],
 )  # fmt: skip
 def test_refuses_what_is_no_value_without_repeating_it(written):
-    with pytest.raises(ValueError, match="the (value|number)") as refusal:
+    with pytest.raises(ValueError, match=r"the (value|number)") as refusal:
         parse_value(written)
 
     assert str(written) not in str(refusal.value)
