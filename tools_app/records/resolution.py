@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from tools_app.records.models import HealthRecordQuerySet
-from tools_app.records.names import normalised
+from tools_app.records.names import searchable
 from tools_app.records.statistics import Series, series_in
 from tools_app.standardization import concepts_matching, concepts_named
 
@@ -20,23 +20,28 @@ FAMILIES = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One name and what it may mean: analytes that bear it, and analytes that only have it in a part of a name."""
+    """One name and what it may mean: analytes that bear it, in order, and analytes that have it in a part of a name."""
 
     name: str
-    exact: frozenset[str]
+    key: str
+    exact: tuple[str, ...]
     near: frozenset[str]
 
     def choose(self, present: Sequence[Series]) -> list[Series]:
         """The series meant: those that bear the name if there are any, else those that come near."""
-        key = normalised(self.name)
-        bearing = [s for s in present if s.analyte in self.exact or (not s.analyte and s.name == key)]
-        return bearing or [s for s in present if s.analyte in self.near or (not s.analyte and key in s.name)]
+        coded = {series.analyte: series for series in present if series.analyte}
+        uncoded = [series for series in present if not series.analyte and self.key]
+        bearing = [coded[analyte] for analyte in self.exact if analyte in coded]
+        bearing += [series for series in uncoded if series.name == self.key]
+        near = [series for analyte, series in coded.items() if analyte in self.near]
+        return bearing or near + [series for series in uncoded if self.key in series.name]
 
 
 def asked_for(name: str) -> Asked:
     """What ``name`` (any language, or a LOINC code) may mean."""
-    near = frozenset(concept.analyte for concept in concepts_matching(name))
-    return Asked(name, exact=_bearers(name), near=near)
+    key = searchable(name)
+    near = frozenset(concept.analyte for concept in concepts_matching(key))
+    return Asked(name, key, exact=_bearers(key), near=near)
 
 
 def resolve(names: Sequence[str], records: HealthRecordQuerySet) -> dict[str, list[Series]]:
@@ -47,13 +52,13 @@ def resolve(names: Sequence[str], records: HealthRecordQuerySet) -> dict[str, li
 
 
 def _candidates(wanted: Sequence[Asked]) -> Q:
-    analytes = frozenset[str]().union(*(asked.exact | asked.near for asked in wanted))
-    condition = Q(analyte__in=analytes - {""})
+    condition = Q(analyte__in={analyte for asked in wanted for analyte in (*asked.exact, *asked.near)})
     for asked in wanted:
-        condition |= Q(analyte="", name__contains=normalised(asked.name))
+        if asked.key:
+            condition |= Q(analyte="", name__contains=asked.key)
     return condition
 
 
-def _bearers(name: str) -> frozenset[str]:
-    bearers = {concept.analyte for concept in concepts_named(name)}
-    return frozenset(bearers.union(*(FAMILIES.get(analyte, ()) for analyte in bearers)))
+def _bearers(name: str) -> tuple[str, ...]:
+    named = [concept.analyte for concept in concepts_named(name)]
+    return tuple(dict.fromkeys(one for analyte in named for one in (analyte, *FAMILIES.get(analyte, ()))))

@@ -67,6 +67,7 @@ def series_in(records: HealthRecordQuerySet) -> list[Series]:
         .values("analyte", "series_name", "series_unit")
         .annotate(
             n=Count("id"),
+            numbers=Count("canonical_number"),
             first=Min("local_date"),
             last=Max("local_date"),
             unit_written=Max("canonical_unit"),
@@ -79,12 +80,14 @@ def series_in(records: HealthRecordQuerySet) -> list[Series]:
 
 
 def _series(row: dict[str, Any]) -> Series:
+    # Results in words have neither the unit nor the code of the analyte's numbers.
+    measured = bool(row["numbers"]) or not row["analyte"]
     return Series(
         analyte=row["analyte"],
         name=row["series_name"],
-        unit=row["unit_written"],
+        unit=row["unit_written"] if measured else "",
         title=row["canonical"] or row["written"],
-        code=_code_for(row["analyte"]) or row["code"],
+        code=(_code_for(row["analyte"]) if measured else None) or row["code"],
         count=row["n"],
         first=row["first"],
         last=row["last"],

@@ -17,7 +17,7 @@ def number(value: float | None) -> float | int | None:
     if value is None or value == 0:
         return None if value is None else 0
     decimals = max(DECIMALS, SIGNIFICANT - 1 - math.floor(math.log10(abs(value))))
-    rounded = round(value, decimals)
+    rounded = round(float(value), decimals)
     return int(rounded) if rounded.is_integer() else rounded
 
 

@@ -1,0 +1,107 @@
+"""Values, units and codes as they come out of POST and GET /v1/data."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.envelope import assert_error
+from tests.tools_app.records import record, row_of, rows, write, written
+
+
+@pytest.mark.parametrize(
+    ("indicator", "value", "unit", "parsed", "ucum", "code"),
+    [
+        ("blood glucose", 7.2, "mmol/L", 7.2, "mmol/L", "14749-6"),
+        ("blood glucose", 130, "mg/dL", 130, "mg/dL", "2345-7"),
+        ("血糖", "６．１", "ｍｍｏｌ／Ｌ", 6.1, "mmol/L", "14749-6"),
+        ("blood glucose", "5.6 mmol/L", "", 5.6, "mmol/L", "14749-6"),
+        ("HbA1c", 48, "mmol/mol", 48, "mmol/mol", "59261-8"),
+        ("糖化血红蛋白", 6.5, "%", 6.5, "%", "4548-4"),
+        ("creatinine", 88, "μmol/L", 88, "umol/L", "14682-9"),
+        ("creatinine", 88, "µmol/L", 88, "umol/L", "14682-9"),
+        ("creatinine", 1.0, "mg/dl", 1, "mg/dL", "2160-0"),
+        ("B12", 300, "mcg/L", 300, "ug/L", "2132-9"),
+        ("hemoglobin", 14, "g/dl", 14, "g/dL", "718-7"),
+        ("sodium", 140, "MMOL/L", 140, "mmol/L", "2951-2"),
+        ("body temperature", 98.6, "F", 98.6, "[degF]", "8310-5"),
+        ("体温", 36.8, "℃", 36.8, "Cel", "8310-5"),
+        ("WBC", 5.1, "10^9/L", 5.1, "10*9/L", "6690-2"),
+        ("weight", "70,5", "kg", 70.5, "kg", "29463-7"),
+        ("ferritin", "1.234,5", "ng/mL", 1234.5, "ng/mL", "2276-4"),
+        ("resting heart rate", "58,3712345", "/min", 58.3712345, "/min", "40443-4"),
+    ],
+)
+def test_numbers_units_and_codes(
+    api: httpx.Client, indicator: str, value: Any, unit: str, parsed: float, ucum: str, code: str
+) -> None:
+    row = row_of(api, record(indicator, value, unit))
+    assert (row["parsed_value"], row["parsed_unit"], row["loinc_code"]) == (parsed, ucum, code)
+
+
+@pytest.mark.parametrize(
+    ("indicator", "unit"),
+    [("creatinine", ""), ("甘油三酯", "ｍｇ／ｄ"), ("hemoglobin", "G/L"), ("magnesium", "Mmol/L"), ("sodium", "kg")],
+)
+def test_no_unit_or_a_doubtful_one_gets_no_code(api: httpx.Client, indicator: str, unit: str) -> None:
+    row = row_of(api, record(indicator, 1.2, unit))
+    assert (row["parsed_value"], row["loinc_code"]) == (1.2, None)
+    assert row["value"] == f"1.2 {unit}".rstrip()
+
+
+@pytest.mark.parametrize(
+    ("value", "comparator", "number"),
+    [
+        ("<10", "<", 10),
+        ("< 10", "<", 10),
+        ("≤10", "<=", 10),
+        (">500", ">", 500),
+        ("＜10", "<", 10),
+        ("10<", None, None),
+    ],
+)
+def test_a_bound_stays_a_bound(api: httpx.Client, value: str, comparator: str | None, number: float | None) -> None:
+    row = row_of(api, record("rheumatoid factor", value, "IU/mL"))
+    assert (row["comparator"], row["parsed_value"], row["value"]) == (comparator, number, f"{value} IU/mL")
+
+
+@pytest.mark.parametrize("value", ["NEG", "阴性", "阳性(+)", "++", "±", "-", "+1", "Negative", "未检出"])
+def test_a_result_in_words_stays_words(api: httpx.Client, value: str) -> None:
+    row = row_of(api, record("尿糖", value, ""))
+    assert (row["value"], row["parsed_value"], row["loinc_code"]) == (value, None, "25428-4")
+
+
+@pytest.mark.parametrize("value", ["120/80", "120 / 80", "120-80", "120／80", "120/80 mmHg"])
+def test_a_blood_pressure_is_two_readings_of_one_time(api: httpx.Client, value: str) -> None:
+    answer = written(api, record("血压", value, "mmHg", "2026-03-01T08:00:00Z"))
+    assert (answer["ingested"], answer["standardized"]) == (2, 2)
+    pair = {row["loinc_code"]: row["parsed_value"] for row in rows(api)}
+    assert pair == {"8480-6": 120, "8462-4": 80}
+    assert {row["time"] for row in rows(api)} == {"2026-03-01T08:00:00Z"}
+
+
+@pytest.mark.parametrize("value", ["120/", "/80", "120/80/95", "80/120", "120", 120])
+def test_half_a_blood_pressure_is_refused(api: httpx.Client, value: Any) -> None:
+    assert_error(write(api, record("blood pressure", value, "mmHg")), 400, "invalid_value", "records[0].value")
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "abnormal"),
+    [
+        (5.0, 3.9, 6.1, "normal"),
+        (6.1, 3.9, 6.1, "normal"),
+        (6.2, None, 6.1, "high"),
+        (3.8, 3.9, None, "low"),
+        ("<0.5", None, 3.0, "normal"),
+        ("<5", 3.9, 6.1, None),
+        (">6.1", 3.9, 6.1, "high"),
+        ("<3.9", 3.9, 6.1, "low"),
+        ("normal", 3.9, 6.1, None),
+        (5.0, None, None, None),
+    ],
+)
+def test_abnormal_follows_the_limits(
+    api: httpx.Client, value: Any, low: float | None, high: float | None, abnormal: str | None
+) -> None:
+    row = row_of(api, record("blood glucose", value, "mmol/L", reference_low=low, reference_high=high))
+    assert row["abnormal"] == abnormal
