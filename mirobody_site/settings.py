@@ -12,7 +12,7 @@ env = environ.Env()
 environ.Env.read_env(env.str("ENV_FILE", default=str(BASE_DIR / ".env")), overwrite=False)
 
 DATA_DIR = Path(env.str("DATA_DIR", default=str(BASE_DIR / "data")))
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+DATA_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _secret_key() -> str:
@@ -159,7 +159,7 @@ LOGGING = {
         # These write request paths, which hold names of Subjects; mirobody_site.tenancy says the same without them.
         "django.request": {"level": "CRITICAL"},
         "uvicorn.access": {"level": "CRITICAL"},
-        "uvicorn": {"level": "INFO"},
+        "uvicorn": {"level": "INFO", "propagate": True},
         "uvicorn.error": {"level": "INFO"},
         "celery.app.trace": {"filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
