@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tools_app.standardization.conversion import Analyte, convert, kind_of
 
@@ -46,13 +47,20 @@ class Concept:
     category: str
 
 
+class _SearchForm(NamedTuple):
+    """A name folded for search: its words, each after a space, and the same without spaces."""
+
+    spaced: str
+    joined: str
+
+
 @dataclass(frozen=True, slots=True)
 class _Index:
     concepts: tuple[Concept, ...]
     analytes: dict[str, Analyte]
     by_code: dict[str, Concept]
     by_name: dict[str, tuple[Concept, ...]]
-    search_forms: tuple[tuple[Concept, tuple[str, ...]], ...]
+    search_forms: tuple[tuple[Concept, tuple[_SearchForm, ...]], ...]
 
 
 def find_concept(indicator: str, unit: str | None) -> Concept | None:
@@ -99,9 +107,10 @@ def concepts_matching(text: str) -> list[Concept]:
     if not words or len(text) > MAX_LENGTH:
         return []
     found = dict.fromkeys(concepts_named(text))
-    code = text.strip()
+    code, joined = text.strip(), _joined(words)
+    holds = _starts_a_word if words.isascii() else _is_part
     for concept, forms in _index().search_forms:
-        if concept.code.startswith(code) or any(_contains(form, words) for form in forms):
+        if concept.code.startswith(code) or any(holds(form, words, joined) for form in forms):
             found[concept] = None
     return list(found)
 
@@ -157,10 +166,17 @@ def _joined(words: str) -> str:
     return words.replace(" ", "")
 
 
-def _contains(form: str, words: str) -> bool:
-    if not words.isascii():
-        return _joined(words) in _joined(form)
-    return f" {words}" in f" {form}" or _joined(form).startswith(_joined(words))
+def _starts_a_word(form: _SearchForm, words: str, joined: str) -> bool:
+    return f" {words}" in form.spaced or form.joined.startswith(joined)
+
+
+def _is_part(form: _SearchForm, _words: str, joined: str) -> bool:
+    return joined in form.joined
+
+
+def _search_form(name: str) -> _SearchForm:
+    words = _words(name)
+    return _SearchForm(f" {words}", _joined(words))
 
 
 @cache
@@ -172,7 +188,7 @@ def _index() -> _Index:
         analytes={key: _analyte(row) for key, row in analyte_rows.items()},
         by_code={concept.code: concept for concept in found},
         by_name=_by_name(found),
-        search_forms=tuple((concept, tuple(map(_words, concept.names))) for concept in found),
+        search_forms=tuple((concept, tuple(map(_search_form, concept.names))) for concept in found),
     )
 
 
