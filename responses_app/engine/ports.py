@@ -1,4 +1,4 @@
-"""What the turn needs from outside: a model and a runner of server tools. What implements them is in llm/ and services/."""
+"""What the turn needs from outside: a model and a runner of server tools. They are implemented in llm/ and services/."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
