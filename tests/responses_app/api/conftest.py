@@ -6,6 +6,7 @@ stream = create_stream(api, input=f"How am I? {mark}")
 """
 
 import secrets
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,9 @@ from tests.support.upstream import Step, Upstream
 
 Json = dict[str, Any]
 Script = Callable[..., str]
+Ask = Callable[..., Json]
+
+PATIENCE_SECONDS = 20.0
 
 LOOKUP = {
     "type": "function",
@@ -49,6 +53,24 @@ def script(upstream: Upstream) -> Script:
         return upstream.script(f"script-{secrets.token_hex(4)}", *steps, repeat_last=repeat_last)
 
     return register
+
+
+@pytest.fixture(params=["json", "stream"])
+def ask(request: pytest.FixtureRequest, api: httpx.Client) -> Ask:
+    """Asks once as JSON, once as a stream, and gives the checked final response, which ``GET`` gives just the same."""
+
+    def asked(**body: Any) -> Json:
+        response = create_stream(api, **body).response if request.param == "stream" else create(api, **body)
+        assert retrieve(api, response["id"]) == response
+        return response
+
+    return asked
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider is asked again without a wait."""
+    monkeypatch.setattr("responses_app.llm.provider.FIRST_RETRY_SECONDS", 0.0)
 
 
 def create(api: httpx.Client, /, headers: dict[str, str] | None = None, **body: Any) -> Json:
@@ -86,3 +108,26 @@ def output_for(call: Json, output: Any = "done") -> Json:
 def message(text: str, role: str = "user") -> Json:
     """A message item."""
     return {"type": "message", "role": role, "content": text}
+
+
+def write_record(api: httpx.Client, indicator: str, value: str, user: str | None = None, **record: Any) -> None:
+    """Writes one permanent health record."""
+    body = {"user": user, "retention": "permanent", "records": [{"indicator": indicator, "value": value, **record}]}
+    answer = api.post("/v1/data", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+def follow(api: httpx.Client, response_id: str, **params: str) -> bytes:
+    """The raw stream of ``GET /v1/responses/{id}?stream=true``, to its end."""
+    answer = api.get(f"/v1/responses/{response_id}", params={"stream": "true", **params})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "text/event-stream"
+    return answer.content
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    """Returns as soon as the condition holds; fails when it does not come to hold."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "the awaited state did not come"
+        time.sleep(0.01)
