@@ -10,10 +10,13 @@ from django.db import connection
 from django.utils import timezone
 
 from responses_app.models import PendingCall, Response
+from responses_app.protocol.ids import is_response_id
 
 
 def find_response(account_id: int, response_id: str, user: str | None = None) -> Response | None:
     """The account's live response. ``user``, when named, must be its own Subject."""
+    if not is_response_id(response_id):
+        return None
     responses = Response.objects.live(timezone.now()).filter(pk=response_id, account_id=account_id)
     if user is not None:
         responses = responses.filter(subject__user_key=user)
@@ -22,7 +25,7 @@ def find_response(account_id: int, response_id: str, user: str | None = None) ->
 
 def find_previous(subject_id: int | None, response_id: str) -> Response | None:
     """The Subject's live response that a new one wants to continue."""
-    if subject_id is None:
+    if subject_id is None or not is_response_id(response_id):
         return None
     return Response.objects.live(timezone.now()).filter(pk=response_id, subject_id=subject_id).first()
 

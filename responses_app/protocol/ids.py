@@ -1,5 +1,6 @@
 """How ids are made. Item ids are derived from their response's id, so they are unique over the installation."""
 
+import re
 import secrets
 
 RESPONSE_PREFIX = "resp_"
@@ -8,6 +9,11 @@ RESPONSE_PREFIX = "resp_"
 def new_response_id() -> str:
     """``resp_`` and 32 hex digits."""
     return RESPONSE_PREFIX + secrets.token_hex(16)
+
+
+def is_response_id(text: str) -> bool:
+    """Whether ``new_response_id`` may have made it. What it cannot have made is not looked up."""
+    return bool(re.fullmatch(RESPONSE_PREFIX + "[0-9a-f]{32}", text))
 
 
 def new_call_id() -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
-from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.protocol.items import (
@@ -71,6 +70,11 @@ Input = Annotated[
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]
+BuiltinTools = Annotated[
+    Annotated[Literal["auto", "none"], Tag("tag:text")] | Annotated[list[str], Tag("tag:list")],
+    Discriminator(text_or_list_tag),
+    BeforeValidator(text_or_list),
+]
 
 _INHERITED_BY_A_RESUME = ("model", "mode", "builtin_tools", "instructions", "tools", "tool_choice")
 
@@ -89,7 +93,7 @@ class ResponseRequest(WireModel):
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
     mode: Literal["agent", "model"] = "agent"
-    builtin_tools: Literal["auto", "none"] | list[str] = "auto"
+    builtin_tools: BuiltinTools = "auto"
     text: TextOptions = TextOptions()
     background: bool = False
     metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=16)
@@ -112,15 +116,6 @@ class ResponseRequest(WireModel):
     @classmethod
     def _without_nulls(cls, value: Any) -> Any:
         return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
-
-    @field_validator("builtin_tools", mode="before")
-    @classmethod
-    def _word_or_names(cls, value: Any) -> Any:
-        if value in ("auto", "none") or isinstance(value, list):
-            return value
-        if isinstance(value, str):
-            raise PydanticCustomError("invalid_value", "Expected 'auto', 'none' or an array of names.")
-        raise PydanticCustomError("invalid_type", "Expected a string or an array of names.")
 
     @property
     def items(self) -> list[InputItem]:

@@ -26,12 +26,16 @@ def _no_parameters() -> dict[str, Any]:
 def _schema_fault(schema_text: str) -> str | None:
     """Why a JSON Schema (as JSON text) is none, or ``None``. Cached: agents send the same tools with every turn."""
     schema = json.loads(schema_text)
+    if not isinstance(schema.get("$schema", ""), str):
+        return "'parameters' is not a valid JSON Schema: '$schema' must be a string."
     try:
         validator_for(schema).check_schema(schema)
     except SchemaError as fault:
         return f"'parameters' is not a valid JSON Schema: the keyword at '{fault.json_path}' is malformed."
     except RecursionError:
         return "'parameters' is nested too deeply."
+    except ValueError:
+        return "'parameters' is not a valid JSON Schema: '$schema' is no URI."
     return None
 
 

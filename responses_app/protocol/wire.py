@@ -25,6 +25,9 @@ class WireModel(BaseModel):
         return value
 
 
+_KEY = "[key]"
+"""What pydantic puts behind a key that is itself at fault."""
+
 _JSON_TYPES = {
     "string_type": "a string",
     "int_type": "an integer",
@@ -58,15 +61,18 @@ OWN_CODES = frozenset(
 
 def invalid_request(error: ValidationError) -> InvalidRequestError:
     """The first fault of a validation as its caller is told: code, message and the field's path in ``param``."""
-    fault = error.errors(include_url=False, include_context=True, include_input=False)[0]
+    fault = error.errors(include_url=False, include_context=True)[0]
     path = field_path(fault["loc"])
     return InvalidRequestError(_message(path, fault), code=_code(fault), param=path or None)
 
 
 def field_path(location: Iterable[int | str]) -> str:
-    """``("tools", 2, "name")`` as ``tools[2].name``; union tags are left out."""
+    """``("tools", 2, "name")`` as ``tools[2].name``; union tags are left out, and keys that are faults themselves."""
+    steps = list(location)
+    if steps[-1:] == [_KEY]:
+        del steps[-2:]
     path = ""
-    for step in location:
+    for step in steps:
         if isinstance(step, int):
             path += f"[{step}]"
         elif not step.startswith(TAG):
@@ -74,8 +80,15 @@ def field_path(location: Iterable[int | str]) -> str:
     return path
 
 
+def _kind(fault: ErrorDetails) -> str:
+    """The fault's type. Every literal of the wire is text, so anything else in its place has the wrong type."""
+    if fault["type"] == "literal_error" and not isinstance(fault["input"], str):
+        return "string_type"
+    return fault["type"]
+
+
 def _code(fault: ErrorDetails) -> str:
-    kind = fault["type"]
+    kind = _kind(fault)
     if kind in OWN_CODES:
         return kind
     if kind in _JSON_TYPES:
@@ -84,7 +97,7 @@ def _code(fault: ErrorDetails) -> str:
 
 
 def _message(path: str, fault: ErrorDetails) -> str:
-    kind = fault["type"]
+    kind = _kind(fault)
     if kind in OWN_CODES:
         return f"{fault['msg'].rstrip('.')} at '{path}'." if path else fault["msg"]
     if kind == "missing":
