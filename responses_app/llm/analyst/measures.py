@@ -1,0 +1,171 @@
+"""Words that say what is wanted of an indicator: its latest value, an average, a trend, a comparison.
+
+Patterns only; how they go together is decided in question.py.
+"""
+
+import re
+from enum import Enum
+from typing import Literal
+
+GroupBy = Literal["day", "week", "month"]
+_ITEMS = r"(?:readings?|measurements?|results?|tests?|records?|entries|values?|data ?points?|checks?|samples?|numbers)"
+_FILLER = "\ue000"
+
+
+class Measure(Enum):
+    """What is wanted of an indicator."""
+
+    LATEST = "latest"
+    READINGS = "readings"
+    AVERAGE = "average"
+    MINIMUM = "minimum"
+    MAXIMUM = "maximum"
+    SUM = "sum"
+    COUNT = "count"
+    FIRST = "first"
+    TREND = "trend"
+    COMPARE = "compare"
+    STATUS = "status"
+    OVERVIEW = "overview"
+
+
+def _re(en: str, zh: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z])(?:{en})(?![A-Za-z])|{zh}", re.IGNORECASE)
+
+
+_PATTERNS: dict[Measure, re.Pattern[str]] = {
+    Measure.TREND: _re(
+        r"trend(?:s|ed|ing|line)?|(?:go(?:ing|ne|es)?|went|head(?:ing|ed)?|mov(?:ing|ed)|creep(?:ing)?|edg(?:ing|ed)) (?:up|down)(?:wards?)?"
+        r"|(?:up|down)wards?|up or down|ris(?:e|es|ing|en)|rose|fall(?:s|ing|en)?|fell|increas(?:e|es|ed|ing)|decreas(?:e|es|ed|ing)"
+        r"|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|declin(?:e|es|ed|ing)|over time|chang(?:e|es|ed|ing)|develop(?:s|ed|ing|ment)?"
+        r"|evol(?:ve|ves|ved|ving|ution)|progress(?:ion|ed|ing)?|improv(?:e|es|ed|ing|ement)|worsen(?:s|ed|ing)?"
+        r"|(?:got|get|gotten|getting) (?:better|worse|higher|lower)|chart|plot|graph|trajectory|direction|stable",
+        r"趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高|变低|涨|好转|恶化|改善|曲线|图表|折线|波动|稳定吗",
+    ),
+    Measure.AVERAGE: _re(r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?", r"平均值?|均值|平均下来"),
+    Measure.MINIMUM: _re(
+        r"lowest|minimum|min|smallest|least|fewest|trough|shortest|lightest", r"最低|最小|最少|最短|最轻"
+    ),
+    Measure.MAXIMUM: _re(
+        r"highest|maximum|max|peak(?:ed|s)?|largest|biggest|greatest|most(?! recent)|top|longest|heaviest|record high",
+        r"最高|最大|最多|最长|最重|峰值|顶峰",
+    ),
+    Measure.SUM: _re(
+        r"total(?:s|ed|led)?|sum|altogether|in all|add(?:s|ed)? up|combined|cumulative",
+        r"总共|总和|合计|一共|总计|累计|共计|加起来|总数|总",
+    ),
+    Measure.COUNT: _re(
+        rf"how many (?:times|different times|days|nights|weeks|occasions|{_FILLER}+ {_ITEMS}|{_ITEMS}|of (?:my|the|those|these))|how often"
+        rf"|number of (?:times|days|nights|{_FILLER}+ ?{_ITEMS}|{_ITEMS})|count(?:s| of)?|how many (?:\w+ )?{_ITEMS}",
+        r"多少次|几次|次数|多少条|几条|多少个|多少天|几天|有几|几回|多少回|数量|几个|多少笔|多少晚|几晚|多少项|多少份",
+    ),
+    Measure.FIRST: _re(
+        r"first|earliest|oldest|initial(?:ly)?|very first", r"最早|第一次|首次|第一个|第一条|最初|最开始"
+    ),
+    Measure.LATEST: _re(
+        r"latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now|at the moment|these days|up[ -]to[ -]date|at present",
+        r"最新|最近一次|最近的?|上一?次|目前|现在|当前|眼下|如今|近况",
+    ),
+    Measure.COMPARE: _re(
+        r"compar(?:e|es|ed|ing|ison)|versus|vs\.?|differ(?:s|ed|ence|ent|ences)?|than|against|relative to",
+        r"比较|对比|相比|差别|差异|差多少|相差|比(?!例|如|率|重|值)",
+    ),
+    Measure.STATUS: _re(
+        r"normal|abnormal(?:ly)?|(?:with)?in (?:the )?(?:normal |reference |healthy )?range|out of (?:the )?(?:normal |reference )?range"
+        r"|too (?:high|low)|(?:high|low) or (?:high|low)|healthy|elevated|flagged|outside (?:the )?(?:normal |reference )?(?:range|limits)"
+        rf"|(?:is|are|was|were) (?:my |the |this |it |{_FILLER}|\s)*(?:high|low|ok|okay|fine|good|bad|alright)",
+        r"正常|异常|偏高|偏低|超标|达标|过高|过低|高不高|低不低|高吗|低吗|参考范围",
+    ),
+    Measure.READINGS: _re(
+        rf"(?:show|list|give|display|see|get)(?: me)?(?: all)?(?: of)?(?: the| my)?[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values|records|entries|history|numbers)"
+        rf"|(?:all|every|each|individual|single) (?:of )?(?:my |the )?[\w{_FILLER}]* ?{_ITEMS}|history|list|log of|what (?:were|are) (?:all )?(?:my |the )[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values)",
+        r"列出|列一下|全部|所有|每一?次|历次|历史|明细|逐[次条日天]|各次",
+    ),
+    Measure.OVERVIEW: _re(
+        r"what (?:kinds? of |sorts? of |types? of )?(?:health |medical |personal )*(?:data|records?|information|indicators?|metrics|measurements?|measures)"
+        r"(?: (?:do|can|could|are|is|have)\b[\w\s]*)?(?: (?:do you|you|i|there|available|on file|stored|about me|exist|tracked))?"
+        r"|which (?:health |medical )*(?:data|records?|indicators?|metrics|measurements|measures)\b[\w\s]*(?:have|available|there|track|stored|exist|recorded|see)?"
+        r"|what (?:do|can) you (?:have|know|see)(?: (?:about|on|for|of) (?:me|my health))?|overview|summar(?:y|ise|ize)(?: of)?(?: all)?(?: my)? ?(?:data|health|records)?"
+        r"|(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| the)? (?:available )?(?:data|indicators|metrics|records)|what(?:'s| is)(?: there)? in my (?:health )?(?:record|records|file|data|profile)"
+        r"|what (?:have i|do i|am i|was i|are you) (?:been )?(?:record|track|measur|log)\w*|what(?:'s| is) available|how many (?:different )?(?:indicators|metrics|kinds of data)",
+        r"(?:有|存|记录|保存|收集)了?(?:些)?(?:哪些|什么|多少种)[^,。?]{0,8}(?:数据|指标|记录|信息|项目|内容)|(?:哪些|什么|几种|多少种)(?:健康|身体|体检|医疗|种类的?)*(?:数据|指标|记录|信息|项目)"
+        r"|(?:数据|健康|指标)(?:的)?(?:概览|总览|汇总|概况|清单)|概览|总览|都有(?:哪些|什么)|有什么可以(?:看|查)|(?:知道|了解)我(?:的)?(?:哪些|什么)",
+    ),
+}
+_WHEN = _re(
+    r"when|what (?:date|day|time|month)|which (?:date|day|days|dates|month)|on what (?:date|day)|since when",
+    r"哪一?天|什么时候|何时|几号|哪几天|日期|哪些天|啥时候|哪个月|几月",
+)
+_EVER = _re(
+    r"ever|was|were|has|have|had|did|any|times|days|nights|readings|measurements|results|values|which|when|how many|how often|list|show",
+    r"曾|过|哪|什么时候|多少|几|有没有|是否有|次|列",
+)
+_HOW_MANY = re.compile(
+    rf"(?:how many|how much|how long|how far|how many hours(?: of)?(?: did i)?)\b|多少|多久|几个小时|几小时|几公里",
+    re.IGNORECASE,
+)
+_GROUPS: dict[GroupBy, re.Pattern[str]] = {
+    "month": _re(
+        r"(?:by|per|each|every|for each|in each|a) month|monthly|month by month|month over month",
+        r"每个?月|按月|各月|逐月|月均",
+    ),
+    "week": _re(
+        r"(?:by|per|each|every|for each|in each|a) week|weekly|week by week", r"每个?(?:周|星期)|按周|各周|逐周|周均"
+    ),
+    "day": _re(r"by day|each day|every day|day by day|for each day", r"按[天日]|逐[天日]|各天"),
+}
+_LAST_N = re.compile(
+    rf"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{{1,3}}|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
+    rf"|\b(\d{{1,3}}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:latest|most recent|newest)\b"
+    rf"|(?:最近|最新|近|最后|前)的?\s*(\d{{1,3}}|[一二两三四五六七八九十])\s*(?:次|条|个|笔|回|组)",
+    re.IGNORECASE,
+)
+_PREVIOUS_READING = _re(
+    r"(?:last|previous) time|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result|test|value)?|the one before|last two",
+    r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|前一次|最近两次",
+)
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_ZH_NUMBERS = dict(zip("一二三四五六七八九十", range(1, 11), strict=True)) | {"两": 2}
+
+
+def find_measures(text: str) -> list[tuple[int, Measure]]:
+    """The measures a text asks for with their places, in order. Dates, limits and indicators in it must be masked."""
+    found = [
+        (m.start(), measure) for measure, pattern in _PATTERNS.items() for m in pattern.finditer(text) if m[0].strip()
+    ]
+    return sorted(found, key=lambda x: x[0])
+
+
+def group_by(text: str) -> GroupBy | None:
+    """The calendar period by which figures are wanted."""
+    return next((unit for unit, pattern in _GROUPS.items() if pattern.search(text)), None)
+
+
+def last_n(text: str) -> int | None:
+    """How many of the newest readings are wanted ("last 3 readings", "最近三次")."""
+    m = _LAST_N.search(text)
+    if not m:
+        return None
+    word = (m[1] or m[2] or m[3]).lower()
+    number = int(word) if word.isdecimal() else _NUMBERS.get(word) or _ZH_NUMBERS.get(word, 1)
+    return max(number, 1)
+
+
+def with_the_previous(text: str) -> bool:
+    """Whether the latest reading is to be held against the one before."""
+    return _PREVIOUS_READING.search(text) is not None
+
+
+def asks_when(text: str) -> bool:
+    """Whether the date is what is asked for."""
+    return _WHEN.search(text) is not None
+
+
+def asks_about_many(text: str) -> bool:
+    """Whether a question with a limit is about all readings ("was it ever above") rather than about the latest."""
+    return _EVER.search(text) is not None
+
+
+def asks_how_much(text: str) -> bool:
+    """Whether an amount is asked for ("how many steps")."""
+    return _HOW_MANY.search(text) is not None

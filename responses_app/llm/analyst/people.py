@@ -1,0 +1,107 @@
+"""Reads whose data a question is about, and finds that person among those who share.
+
+The list of family members comes from the tool; nothing here decides who may see what.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from responses_app.llm.analyst.small_talk import stop_words_removed
+
+_RELATIONS: dict[str, tuple[str, str]] = {
+    "father": (r"father|dad|daddy|papa", r"父亲|爸爸|老爸|爸"),
+    "mother": (r"mother|mom|mum|mommy|mama", r"母亲|妈妈|老妈|妈"),
+    "husband": (r"husband", r"丈夫|老公"),
+    "wife": (r"wife", r"妻子|老婆|太太"),
+    "partner": (r"partner|spouse|girlfriend|boyfriend", r"伴侣|爱人|配偶|女朋友|男朋友"),
+    "son": (r"son", r"儿子"),
+    "daughter": (r"daughter", r"女儿"),
+    "child": (r"child|kid|baby", r"孩子|小孩|宝宝"),
+    "brother": (r"brother", r"哥哥|弟弟|兄弟|哥"),
+    "sister": (r"sister", r"姐姐|妹妹|姐妹|姐"),
+    "grandfather": (r"grandfather|grandpa|granddad", r"爷爷|外公|祖父|姥爷"),
+    "grandmother": (r"grandmother|grandma|granny", r"奶奶|外婆|祖母|姥姥"),
+    "uncle": (r"uncle", r"叔叔|伯伯|舅舅|叔父"),
+    "aunt": (r"aunt|auntie", r"阿姨|姑姑|姨妈|姑妈"),
+    "relative": (r"relative|family member", r"家人|亲戚|家属"),
+}
+_EN_RELATION = "|".join(en for en, _ in _RELATIONS.values())
+_ZH_RELATION = "|".join(sorted((w for _, zh in _RELATIONS.values() for w in zh.split("|")), key=len, reverse=True))
+
+_RELATIVE = re.compile(
+    rf"\b(?:my\s+|our\s+)?(?P<en>{_EN_RELATION})\b(?:['’]s?)?|我?(?:的)?(?P<zh>{_ZH_RELATION})(?:的)?", re.IGNORECASE
+)
+_POSSESSIVE = re.compile(r"\b(?:(?:my|our|the|his|her)\s+)?([A-Z][\w-]*\s[A-Z][\w-]*|[A-Za-z][\w-]*)['’]s\b")
+_ZH_POSSESSIVE = re.compile(r"(?:我的|我家的|我)?([\u4e00-\u9fffA-Za-z]{1,6})的\s*(?=\ue000)")
+_NOT_A_PERSON = re.compile(
+    r"(?:what|it|that|let|here|there|how|who|where|when|he|she|this|today|yesterday|tonight|tomorrow|day|week|month|year"
+    r"|quarter|morning|night|doctor|last|past|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
+    r"|\w+day|one|everyone|life|crohn|hashimoto|user)$",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(?:his|her|their|him|he|she)\b|他的?|她的?", re.IGNORECASE)
+_MYSELF = re.compile(
+    r"\b(?:my own|mine|myself|me and|and me|and i|and mine)\b|我自己|我和|和我(?!的?爸|的?妈)|跟我", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Someone other than the Subject. ``relation`` is a key of the relations, or ``""`` for a name."""
+
+    written: str
+    relation: str
+    begin: int
+    stop: int
+
+
+def find_person(text: str) -> Person | None:
+    """The other person a question is about, if any. Recognised indicators in ``text`` must be masked."""
+    m = _RELATIVE.search(text)
+    if m:
+        word = m["en"] or m["zh"]
+        return Person(word, _relation(word), m.start(), m.end())
+    for m in _POSSESSIVE.finditer(text):
+        name = stop_words_removed(m[1])
+        if name and not _NOT_A_PERSON.match(name):
+            return Person(name, "", m.start(), m.end())
+    return None
+
+
+def zh_owner(text: str, stop_words: re.Pattern[str]) -> Person | None:
+    """Who a Chinese question gives an indicator to ("马丁的血糖"), when it is not the asker."""
+    for m in _ZH_POSSESSIVE.finditer(text):
+        word = stop_words.sub("", m[1])
+        if word:
+            return Person(word, "", m.start(), m.end())
+    return None
+
+
+def speaks_of_both(text: str) -> bool:
+    """Whether a question about someone else is about the asker too ("compare mine and my father's")."""
+    return _MYSELF.search(text) is not None
+
+
+def has_pronoun(text: str) -> bool:
+    """Whether a question points back at a person named before."""
+    return _PRONOUN.search(text) is not None
+
+
+def members_matching(person: Person, members: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of ``members`` (objects with ``member`` and ``display_name``) that a question may mean."""
+    words = _words(person)
+    return [m for m in members if words.search(f"{m.get('display_name') or ''} {m.get('member') or ''}")]
+
+
+def _words(person: Person) -> re.Pattern[str]:
+    if not person.relation:
+        return re.compile(rf"(?<![A-Za-z0-9]){re.escape(person.written)}(?![A-Za-z0-9])", re.IGNORECASE)
+    en, zh = _RELATIONS[person.relation]
+    return re.compile(rf"(?<![A-Za-z])(?:{en})(?![A-Za-z])|{zh}", re.IGNORECASE)
+
+
+def _relation(word: str) -> str:
+    found = (k for k, (en, zh) in _RELATIONS.items() if re.fullmatch(f"{en}|{zh}", word, re.IGNORECASE))
+    return next(found, "relative")
