@@ -70,7 +70,7 @@ def test_reader_may_start_after_a_number_that_is_still_to_come(place: Place) -> 
 
 
 def test_200_readers_and_answers_follow_one_writer_thread(place: Place) -> None:
-    frames = make_frames(300)
+    frames = make_frames(60)
 
     def write() -> None:
         for number, frame in enumerate(frames[:-1]):
