@@ -154,7 +154,8 @@ class Request:
 
     @property
     def _last_user(self) -> int:
-        return max((i for i, m in enumerate(self.messages) if m["role"] == "user"), default=-1)
+        """Where the last user message with any text is: images of a tool's output come in one without."""
+        return max((i for i, m in enumerate(self.messages) if m["role"] == "user" and text_of(m)), default=-1)
 
 
 def text_of(message: dict[str, Any]) -> str:

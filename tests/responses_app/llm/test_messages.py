@@ -73,6 +73,10 @@ class TestCalls:
         entries = [call("c1"), CallOutput("c1", "1"), call("c2"), CallOutput("c2", "2"), Message("assistant", "Done.")]
         assert roles(to_messages("", entries)) == ["assistant", "tool", "assistant", "tool", "assistant"]
 
+    def test_text_that_comes_after_a_call_stays_after_it(self) -> None:
+        entries = [call(), Message("assistant", "Done."), CallOutput("c1", "1")]
+        assert contents(to_messages("", entries)) == [None, "1", "Done."]
+
     def test_outputs_follow_the_order_of_the_calls(self) -> None:
         entries = [call("c1"), call("c2"), CallOutput("c2", "2"), CallOutput("c1", "1")]
         assert contents(to_messages("", entries)) == [None, "1", "2"]
