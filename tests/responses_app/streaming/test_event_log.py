@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from uuid import uuid4
 
 import pytest
@@ -235,10 +236,12 @@ def test_expired_logs_are_freed_though_nobody_reads_them(place: Place) -> None:
         place.log.open(f"resp_open_{number}", 0.05)
         write_all(place, f"resp_finished_{number}", keep=0.05)
 
+    opened = count(1)
+
     def freed() -> bool:
-        place.log.open("resp_next", 60)
-        place.log.discard("resp_next")
-        return place.held() == 0
+        number = next(opened)
+        place.log.open(f"resp_next_{number}", 60)
+        return place.held() == number
 
     run(until(freed))
 
