@@ -1,0 +1,57 @@
+"""The limits on a request's size: at the limit it is taken, one over it is refused."""
+
+import httpx
+import pytest
+
+from tests.responses_app.api.both_ways import accepted, refused
+from tests.responses_app.api.conftest import create, message
+
+OUTPUT_BYTES = 1_000_000
+
+
+def tools(count: int) -> list[dict[str, object]]:
+    return [{"type": "function", "name": f"tool_{number}"} for number in range(count)]
+
+
+def replay(output: object) -> list[dict[str, object]]:
+    call = {"type": "function_call", "call_id": "c1", "name": "phone_lookup", "arguments": "{}"}
+    return [message("go"), call, {"type": "function_call_output", "call_id": "c1", "output": output}]
+
+
+def test_64_tools(api: httpx.Client) -> None:
+    assert len(accepted(api, {"input": "hi", "tools": tools(64)})["tools"]) == 64
+    refused(api, {"input": "hi", "tools": tools(65)}, "too_many_items", "tools")
+
+
+def test_2000_input_items(api: httpx.Client) -> None:
+    create(api, input=[message("a")] * 2000, store=False)
+    refused(api, {"input": [message("a")] * 2001}, "too_many_items", "input")
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["x" * OUTPUT_BYTES, "界" * (OUTPUT_BYTES // 3), [{"type": "input_text", "text": "x" * (OUTPUT_BYTES - 100)}]],
+    ids=["ASCII", "multi-byte", "part"],
+)
+def test_a_tool_output_within_the_limit(api: httpx.Client, output: object) -> None:
+    accepted(api, {"input": replay(output), "store": False})
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "x" * (OUTPUT_BYTES + 1),
+        "界" * (OUTPUT_BYTES // 3 + 1),
+        [{"type": "input_text", "text": "x" * (OUTPUT_BYTES + 1)}],
+        [{"type": "input_text", "text": "x" * (OUTPUT_BYTES // 2 + 1)}] * 2,
+        [{"type": "input_image", "image_url": "data:image/png;base64," + "A" * OUTPUT_BYTES}],
+        [{"type": "input_file", "file_data": "A" * (OUTPUT_BYTES + 1)}],
+    ],
+    ids=["ASCII", "multi-byte", "part", "two parts", "image", "file"],
+)
+def test_a_tool_output_over_the_limit(api: httpx.Client, output: object) -> None:
+    refused(api, {"input": replay(output)}, "value_too_long", "input[2].output")
+
+
+def test_a_message_may_be_larger_than_a_tool_output(api: httpx.Client) -> None:
+    accepted(api, {"input": "x" * (2 * OUTPUT_BYTES), "store": False})
