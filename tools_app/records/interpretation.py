@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.models import Subject
 from tools_app.records.batch import Batch, WrittenRecord
 from tools_app.records.models import HealthRecord, Precision, Retention
-from tools_app.records.names import normalised
+from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
 from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment
 from tools_app.standardization import (
@@ -164,18 +165,21 @@ def _reading(indicator: str, quantity: Quantity, unit_beside: str, path: str) ->
     unit = _unit(quantity, unit_beside, path)
     written_unit = (quantity.unit or unit_beside).strip()
     coded = None if written_unit and unit is None else find_concept(indicator, unit)
-    concept = coded or (_analyte(indicator) if unit is None else None)
+    concept = coded or _analyte(indicator, unit)
     if concept is None:
         number = None if quantity.number is None else float(quantity.number)
-        return Reading(quantity, unit, None, "", number, unit or normalised(written_unit))
+        return Reading(quantity, unit, None, "", number, unit or plain(written_unit))
     canonical = _canonical(quantity, unit, concept, bare=not written_unit)
     return Reading(quantity, unit, concept, coded.code if coded else "", canonical, concept.unit)
 
 
-def _analyte(indicator: str) -> Concept | None:
-    """Without a unit that can be read it may be sure what is measured, though not which of its codes applies."""
+def _analyte(indicator: str, unit: str | None) -> Concept | None:
+    """What is measured may be sure though no code applies: the unit is not known, or is one that no code is for."""
     candidates = concepts_named(indicator)
-    return candidates[0] if len({concept.analyte for concept in candidates}) == 1 else None
+    if len({concept.analyte for concept in candidates}) != 1:
+        return None
+    fits = unit is None or to_canonical(Decimal(1), unit, candidates[0].analyte) is not None
+    return candidates[0] if fits else None
 
 
 def _unit(quantity: Quantity, unit_beside: str, path: str) -> str | None:
@@ -264,7 +268,7 @@ def _amount(record: WrittenRecord, reading: Reading) -> list[str]:
     comparator = quantity.comparator or ""
     if reading.canonical_number is not None:
         return [comparator, f"{reading.canonical_number:.9g}", reading.canonical_unit]
-    unit = reading.unit or normalised(quantity.unit or record.unit)
+    unit = reading.unit or plain(quantity.unit or record.unit)
     if quantity.number is not None:
         return [comparator, f"{float(quantity.number):.9g}", unit]
     return ["", normalised(quantity.text), unit]

@@ -3,9 +3,14 @@
 import unicodedata
 
 
+def plain(text: str) -> str:
+    """Without differences of width and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
 def normalised(text: str) -> str:
-    """Without differences of case, width and spacing. At most twice as long as ``text`` for names as they occur."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """Without differences of case, width and spacing."""
+    return plain(plain(text).casefold())
 
 
 def searchable(text: str) -> str:

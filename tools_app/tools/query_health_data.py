@@ -13,7 +13,7 @@ from django.db.models import Count, Q
 
 from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, TryDifferently
 from tools_app.records.models import NEWEST_FIRST, HealthRecordQuerySet
-from tools_app.records.names import normalised
+from tools_app.records.names import plain
 from tools_app.records.resolution import resolve
 from tools_app.records.selectors import Period, within
 from tools_app.records.statistics import GroupBy, Series, by_period, points, series_in, summarise, trend
@@ -273,7 +273,7 @@ def _in_series_unit(limit: float, unit: str | None, series: Series) -> float:
         return float(limit)
     ucum = ucum_unit(unit)
     if not series.analyte:
-        if series.unit in (ucum, normalised(unit)):
+        if series.unit in (ucum, plain(unit)):
             return float(limit)
         raise TryDifferently("`unit` is not the unit of these readings; leave it out.")
     converted = to_canonical(Decimal(str(limit)), ucum, series.analyte) if ucum else None
