@@ -161,7 +161,7 @@ LOGGING = {
         "uvicorn.access": {"level": "CRITICAL"},
         "uvicorn": {"level": "INFO", "propagate": True},
         "uvicorn.error": {"level": "INFO"},
-        "celery.app.trace": {"filters": ["task_result"]},
+        "celery.app.trace": {"level": "WARNING", "filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
         "openai": {"level": "WARNING"},
