@@ -1,4 +1,4 @@
-"""How a stranger's exception is described: its type and where it happened, never its text, which may hold health content."""
+"""How a stranger's exception is described: type and place, never its text, which may hold health content."""
 
 import traceback
 

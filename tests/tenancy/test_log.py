@@ -20,14 +20,16 @@ def logger(written: io.StringIO) -> logging.Logger:
     """A logger that writes the way the console does."""
     handler = logging.StreamHandler(written)
     handler.setFormatter(ContentFreeFormatter("%(levelname)s %(message)s"))
-    logger = logging.Logger("any")
+    logger = logging.getLogger(f"{__name__}.{id(written)}")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
     logger.addHandler(handler)
     return logger
 
 
 def test_an_exception_is_its_type_and_place(logger: logging.Logger, written: io.StringIO) -> None:
     try:
-        raise ValueError(CONTENT)
+        float(CONTENT)
     except ValueError:
         logger.exception("turn failed")
     first, second = written.getvalue().splitlines()
