@@ -5,7 +5,7 @@ It decides what comes next. How questions are read, calls planned and answers wo
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -39,14 +39,15 @@ _BATCH = 48
 _MOST_OUTPUTS = 64
 _UNNAMED_CHOICES = {"auto", "none", "required", ""}
 _FAILED_OUTPUT = re.compile(
-    r"\W*(?:cancell?ed|error|failed|failure|declined|denied|rejected|timed? ?out|aborted|已?取消|失败|错误|拒绝|超时)\b",
+    r"\W*(?:cancell?ed|error|failed|failure|declined|denied|rejected|timed? ?out|aborted|已?取消|失败|错误|拒绝"
+    r"|超时)\b",
     re.IGNORECASE,
 )
 _FAILED_OUTPUT_ZH = re.compile(r"\W*(?:已?取消|失败|错误|已?拒绝|超时)")
 
 
 class Analyst:
-    """A ``ModelBackend`` without a language model: deterministic, offline, and it states only figures that a tool returned."""
+    """A ``ModelBackend`` without a language model: deterministic, and it states only figures that a tool returned."""
 
     def stream(self, call: ModelCall) -> Iterator[list[ModelEvent]]:
         """Yields the events of one inference in small batches; exactly one ``Stopped`` comes last."""
@@ -91,7 +92,9 @@ class _Inference:
 
     def _completed(self, question: Question) -> Question | None:
         """The request before with the detail that was asked for, if this question is that detail."""
-        if question.kind is not None or any(a.mentions for a in read_question(question.text, self.today).asks):
+        if question.kind is not None or any(
+            m.known for a in read_question(question.text, self.today).asks for m in a.mentions
+        ):
             return None
         before = self.turn.earlier[-1]
         asked = read_question(before, self.today, self.clients)
@@ -224,7 +227,7 @@ class _Inference:
         self.calls += [(QUERY_TOOL, arguments) for arguments in plan.calls]
 
     def _answers(self, plan: Plan) -> dict[str, Answer]:
-        """The outputs of this turn by the arguments that asked for them; in order where a call's arguments were changed."""
+        """This turn's outputs by the arguments that asked for them; by order where a call's arguments were changed."""
         done = self.turn.server_calls(QUERY_TOOL)
         by_arguments = {key(d.arguments): d for d in done}
         in_order = done if len(done) == len(plan.calls) else []
@@ -246,16 +249,18 @@ class _Inference:
             return
         self.text.append(" ".join(because) if because else _without_charts("\n".join(told)))
         self.text += [_without_charts(t) for t in told if because and not _repeats(t, because)]
+        self._say_outcomes(verdicts)
         self._do_requests(verdicts, finding, answers)
 
     def _say_findings(self, verdicts: list[Verdict], told: list[str], because: list[str]) -> None:
         self.text += told
         missing = [s for s in because if not any(s in t for t in told)]
         self.text.append(" ".join(missing))
-        self.text += [
-            replies.condition_outcome(c.text, v.holds, self.say)
-            for c, v in zip(self.question.conditions, verdicts, strict=False)
-        ]
+        self._say_outcomes(verdicts)
+
+    def _say_outcomes(self, verdicts: list[Verdict]) -> None:
+        outcomes = zip(self.question.conditions, verdicts, strict=False)
+        self.text.append(" ".join(replies.condition_outcome(c.text, v.holds, self.say) for c, v in outcomes))
 
     def _is_due(self, request: Request, holds: bool | None) -> bool:
         return holds is not None and holds != request.otherwise
@@ -272,7 +277,7 @@ class _Inference:
                 if self._is_due(request, holds):
                     self.text.append(replies.no_tool_for(request.text, self.say))
             elif not self._is_due(request, holds):
-                self.text.append(replies.not_done(tool.name, self.say))
+                self.text.append("" if request.otherwise else replies.not_done(tool.name, self.say))
             elif tool.name not in called:
                 called.add(tool.name)
                 self._call_client(tool, self._material(self.question, request, finding, answers=answers))
@@ -304,7 +309,7 @@ class _Inference:
         if filled.missing:
             self.text.append(replies.needs(tool.name, asked_names(filled.missing), self.say))
             return
-        self.text.append(replies.calling(tool.name, filled.proposed, self.say))
+        self.text.append(replies.calling(tool.name, filled.day, filled.proposed, self.say))
         self.calls.append((tool.name, filled.arguments))
 
     def _goes_on_after_transfer(self) -> bool:
@@ -384,7 +389,7 @@ def _figure(answers: dict[str, Answer]) -> tuple[float | None, str]:
     return None, ""
 
 
-def _name(member: dict[str, Any]) -> str:
+def _name(member: Mapping[str, Any]) -> str:
     return str(member.get("display_name") or member["member"])
 
 

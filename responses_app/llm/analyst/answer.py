@@ -9,8 +9,9 @@ from responses_app.llm.analyst.facts import Answer, Point, Result, group_figure,
 from responses_app.llm.analyst.limits import Limit
 from responses_app.llm.analyst.measures import Measure
 from responses_app.llm.analyst.plan import FIGURES, Part
+from responses_app.llm.analyst.text import shown
 from responses_app.llm.analyst.wording import Wording, capitalised
-from tools_app.standardization import concepts_named, to_canonical
+from tools_app.standardization import concepts_named, to_canonical, ucum_unit
 
 _LISTED = 20
 _LEAST_POINTS = 2
@@ -106,6 +107,10 @@ def _part(part: Part, answer: Answer, say: Wording) -> list[str]:
     lines = [line for result in answer.results for line in _result(part, result, say)]
     if not lines and not missing:
         missing = [_nothing(part, say)]
+    if part.ask.unit and lines:
+        missing.append(
+            say.pick("I state values in the unit shown and do not convert them.", "数值以上述单位给出，不作换算。")
+        )
     if len(lines) > 1 and part.operation != "trend" and not any("\n" in x for x in lines):
         lines = [f"- {line}" for line in lines]
     return lines + missing
@@ -117,11 +122,22 @@ def _nothing(part: Part, say: Wording) -> str:
 
 
 def _result(part: Part, result: Result, say: Wording) -> list[str]:
+    if part.ask.unit and (refused := _unit_line(part, result, say)):
+        return [refused]
     if part.limit is not None:
         return [_filtered(part, result, part.limit, say)]
     if result.count == 0:
         return [_empty(part, result, say)]
     return _OPERATIONS.get(part.operation, _latest)(part, result, say)
+
+
+def _unit_line(part: Part, result: Result, say: Wording) -> str:
+    """That an indicator cannot be given in a unit that measures something else; empty when it could."""
+    wanted = ucum_unit(part.ask.unit)
+    if wanted is not None and (wanted == result.unit or _converted(1.0, wanted, result) is not None):
+        return ""
+    name, unit = say.indicator(result.indicator), shown(part.ask.unit)
+    return say.pick(f"{capitalised(name)} cannot be given in “{unit}”.", f"{name}无法用“{unit}”表示。")
 
 
 def _empty(part: Part, result: Result, say: Wording) -> str:
@@ -134,7 +150,7 @@ def _latest(part: Part, result: Result, say: Wording) -> list[str]:
     point = next(iter(result.readings), None)
     if point is None:
         return [_empty(part, result, say)]
-    name = say.whose(part.subject) + say.pick("latest ", "最近一次") + say.indicator(result.indicator)
+    name = say.latest_of(part.subject, result)
     within = say.period(part.period) if part.period and not part.period.is_day else ""
     line = say.pick(
         f"{capitalised(name)}{within} is {say.dated(point, result)}", f"{name}{within}为 {say.dated(point, result)}"
@@ -239,9 +255,9 @@ def _filtered(part: Part, result: Result, limit: Limit, say: Wording) -> str:
     told = say.limit(limit, second=second)
     when = say.period(part.period)
     if result.count == 0:
-        return say.pick(f"None of the readings of {name}{when} was {told}.", f"{name}{when}没有{told}的记录。")
+        return say.pick(f"{capitalised(name)}: no readings {told}{when}.", f"{name}{when}没有{told}的记录。")
     line = say.pick(
-        f"{capitalised(name)} was {told} in **{say.readings(result.count)}**{when}",
+        f"{capitalised(name)}: **{say.readings(result.count)}** {told}{when}",
         f"{name}{when}有 **{result.count} 次**{told}",
     )
     if part.arguments.get("limit") == 1 and Measure.COUNT in part.ask.measures:
@@ -326,6 +342,8 @@ _GROUP_FIGURES = {
     Measure.MAXIMUM: "maximum",
     Measure.AVERAGE: "average",
 }
+# "The highest average by month" is about averages.
+_BY_RANK = (Measure.AVERAGE, Measure.SUM, Measure.MINIMUM, Measure.MAXIMUM)
 _GROUP_WORDS = {
     "sum": ("total", "合计"),
     "minimum": ("lowest", "最低"),
@@ -336,16 +354,34 @@ _GROUP_WORDS = {
 
 
 def _grouped(part: Part, result: Result, say: Wording) -> str:
-    figure = next((_GROUP_FIGURES[m] for m in part.ask.measures if m in _GROUP_FIGURES), "average")
+    figure = next((_GROUP_FIGURES[m] for m in _BY_RANK if m in part.ask.measures), "average")
     if Measure.COUNT in part.ask.measures:
         figure = "count"
     name = say.whose(part.subject) + say.indicator(result.indicator)
+    if part.ask.best:
+        return _best_group(name, figure, part, result, say)
     head = say.pick(
         f"{capitalised(name)}, {_GROUP_WORDS[figure][0]} by {part.ask.group}:",
         f"{name}，各期{_GROUP_WORDS[figure][1]}：",
     )
-    return "\n".join(
-        [head, *(f"- {period}: {_group_value(group, figure, result, say)}" for period, group in result.groups)]
+    lines = (f"- {period}: {_group_value(group, figure, result, say)}" for period, group in result.groups)
+    return "\n".join([head, *lines])
+
+
+def _best_group(name: str, figure: str, part: Part, result: Result, say: Wording) -> str:
+    """The calendar period that is highest, or lowest when that is asked for."""
+    lowest = Measure.MINIMUM in part.ask.measures
+    ranked = [(number, p, g) for p, g in result.groups if (number := group_figure(g, figure)) is not None]
+    if not ranked:
+        return _empty(part, result, say)
+    _, period, group = (min if lowest else max)(ranked, key=lambda r: r[0])
+    value = _group_value(group, figure, result, say)
+    en, zh = _GROUP_WORDS[figure]
+    if figure in {"minimum", "maximum"}:
+        return say.pick(f"{capitalised(name)}: {en} in {period}, {value}.", f"{name}{zh}的是 {period}：{value}。")
+    rank_en, rank_zh = ("lowest", "最低") if lowest else ("highest", "最高")
+    return say.pick(
+        f"{capitalised(name)}: {rank_en} {en} in {period}, {value}.", f"{name}{zh}{rank_zh}的是 {period}：{value}。"
     )
 
 
@@ -377,7 +413,8 @@ def _overview(part: Part, answer: Answer, say: Wording) -> list[str]:
     if not answer.results:
         return [] if part.ask.mentions else [say.pick("There is no data yet.", "目前还没有任何数据。")]
     whose = say.whose(part.subject)
-    if Measure.COUNT in part.ask.measures and not part.ask.mentions and not answer.truncated:
+    counted = Measure.COUNT in part.ask.measures or part.ask.how_much
+    if counted and not part.ask.mentions and not answer.truncated:
         return [
             say.pick(
                 f"There is data on **{len(answer.results)} indicators**.",

@@ -1,4 +1,4 @@
-"""Fills a client tool's arguments from a question, by the tool's JSON Schema. What the question does not say is never made up.
+"""Fills a client tool's arguments from a question, by its JSON Schema. What the question does not say is not made up.
 
 The one exception is the day of a follow-up that the question leaves open: it is proposed, and the answer names it.
 """
@@ -6,14 +6,15 @@ The one exception is the day of a follow-up that the question leaves open: it is
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from responses_app.llm.analyst.dates import Period, find_periods, working_day_after
-from responses_app.llm.analyst.text import normalised, shown
+from responses_app.llm.analyst.text import normalised, shown, word_set
 
 FOLLOW_UP_DAYS = 7
 _PROPOSED_TIME = "09:00"
+_PLANNING = {"book", "remind", "calendar"}
 _MOST_PROPERTIES = 60
 _DEEPEST = 4
 _TEXT_LIMIT = 1000
@@ -38,10 +39,14 @@ class Material:
 
 @dataclass(slots=True)
 class Filled:
-    """``missing`` are required arguments that the question does not give; ``proposed`` is a day the question left open."""
+    """``missing`` are required arguments that the question does not give.
+
+    ``day`` is the day that went in, if any; ``proposed`` the same when the question left it open.
+    """
 
     arguments: dict[str, Any] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    day: str = ""
     proposed: str = ""
 
 
@@ -132,6 +137,7 @@ class _Filler:
         if not required and (inner.missing or not values):
             return _NONE
         filled.missing += inner.missing
+        filled.day = filled.day or inner.day
         filled.proposed = filled.proposed or inner.proposed
         return values if values or inner.missing or required else _NONE
 
@@ -224,25 +230,32 @@ class _Filler:
     def string(self, name: str, schema: Mapping[str, Any], required: bool, filled: Filled) -> Any:
         """A text property, by its format, its name, its description."""
         words = _words(name)
-        kind = _format(words, schema)
-        reader = self.readers().get(kind)
+        reader = self.readers().get(_format(words, schema))
         if reader is not None:
             return reader(required, filled)
         if words & _INDICATOR_WORDS:
-            return self.material.indicators[0] if self.material.indicators else _NONE
+            return next(iter(self.material.indicators), _NONE)
         if words & _VALUE_WORDS and self.material.value is not None:
             return f"{self.as_kind(self.material.value, 'number')} {self.material.unit}".strip()
         if words & _UNIT_NAMES:
             return self.material.unit or _NONE
+        return self.prose(words) or self.named(words, required) or _NONE
+
+    def prose(self, words: set[str]) -> str:
+        """A reason or a text to send, if the property is for one."""
         if words & _REASON_WORDS:
-            return self.reason(required)
-        if words & _BODY_WORDS:
-            return self.body(words, required)
+            return self.reason()
+        return self.body() if words & _BODY_WORDS else ""
+
+    def named(self, words: set[str], required: bool) -> str:
+        """A person, a place, or what stands after the property's own name."""
+        if words & (_REASON_WORDS | _BODY_WORDS):
+            return ""
         if words & _PERSON_WORDS:
-            return _first(_PERSON, self.text) or self.labelled(words) or _NONE
+            return _first(_PERSON, self.text) or self.labelled(words)
         if words & _PLACE_WORDS:
-            return _first(_PLACE, self.text) or _first(_ZH_PLACE, self.text) or self.labelled(words) or _NONE
-        return self.labelled(words) or (next(iter(_quotes(self.text)), _NONE) if required else _NONE)
+            return _first(_PLACE, self.text) or _first(_ZH_PLACE, self.text) or self.labelled(words)
+        return self.labelled(words) or ("".join(_quotes(self.text)[:1]) if required else "")
 
     def readers(self) -> dict[str, Callable[[bool, Filled], Any]]:
         """The readers of texts that have a form."""
@@ -256,20 +269,28 @@ class _Filler:
         }
 
     def day(self, required: bool, filled: Filled) -> Any:
-        """The day the request names, else for a booking the proposed one."""
-        if self.periods and self.periods[0].start is not None:
-            return self.periods[0].start.isoformat()
-        if self.material.purpose != "book" or not (required or not filled.proposed):
+        """The day the request names; for a booking that leaves it open, the proposed one."""
+        plans = self.material.purpose in _PLANNING
+        named = next((p for p in self.periods if p.is_day or plans), None)
+        if named is not None and named.is_day and named.start is not None:
+            filled.day = named.start.isoformat()
+            return filled.day
+        if self.material.purpose != "book" or not (required or named):
             return _NONE
-        filled.proposed = working_day_after(self.material.today, FOLLOW_UP_DAYS).isoformat()
-        return filled.proposed
+        filled.day = filled.proposed = self.proposal(named).isoformat()
+        return filled.day
+
+    def proposal(self, within: Period | None) -> date:
+        """The first working day ahead in the time the request names, or at least a week ahead."""
+        if within is None or within.start is None:
+            return working_day_after(self.material.today, FOLLOW_UP_DAYS)
+        return working_day_after(max(within.start, self.material.today + timedelta(days=1)), 0)
 
     def day_and_time(self, required: bool, filled: Filled) -> Any:
         """Day and time of day; a proposed day comes with a proposed time."""
         time = self.time_of_day()
-        named = bool(self.periods)
         day = self.day(required, filled)
-        if day is _NONE or (named and not time):
+        if day is _NONE or not (time or filled.proposed):
             return _NONE
         moment = f"{day}T{time or _PROPOSED_TIME}:00"
         filled.proposed = filled.proposed and f"{day} {time or _PROPOSED_TIME}"
@@ -279,26 +300,22 @@ class _Filler:
         """A time as "08:00"; empty when none is named."""
         return next((t for m in _TIME.finditer(self.text) if (t := _read_time(m))), "")
 
-    def reason(self, required: bool) -> Any:
-        """Why: the finding, else what follows "for"/"because", else quoted text."""
-        if self.material.finding:
-            return self.material.finding[:_TEXT_LIMIT]
-        quoted = _quotes(self.text)
+    def reason(self) -> str:
+        """Why: the finding, else quoted text, else what follows "for" or "because"."""
+        quoted = "".join(_quotes(self.text)[:1])
         told = _first(_BECAUSE, self.text) or _first(_ZH_BECAUSE, self.text)
-        return (quoted[0] if quoted else told) or _NONE
+        return (self.material.finding or quoted or told)[:_TEXT_LIMIT]
 
-    def body(self, words: set[str], required: bool) -> Any:
-        """What to say: quoted text, else what follows "that"/"saying"/"to", else the finding."""
+    def body(self) -> str:
+        """What to say: quoted text, else the finding, else what follows "that" or "saying"; what to do in a reminder."""
         quoted = _quotes(self.text)
         if quoted:
             return quoted[0]
-        pattern = _TO_DO if self.material.purpose in {"remind", "calendar"} else _SAYING
-        zh_pattern = _ZH_TO_DO if self.material.purpose in {"remind", "calendar"} else _ZH_SAYING
-        told = _first(pattern, self.text) or _first(zh_pattern, self.text)
-        told = self.without_times(told) if self.material.purpose in {"remind", "calendar"} else told
-        if self.material.finding and (not told or self.material.purpose not in {"remind", "calendar"}):
-            return self.material.finding[:_TEXT_LIMIT]
-        return told[:_TEXT_LIMIT] if told else _NONE
+        if self.material.purpose in {"remind", "calendar"}:
+            told = self.without_times(_first(_TO_DO, self.text) or _first(_ZH_TO_DO, self.text))
+            return (told or self.material.finding)[:_TEXT_LIMIT]
+        told = _first(_SAYING, self.text) or _first(_ZH_SAYING, self.text)
+        return (self.material.finding or told)[:_TEXT_LIMIT]
 
     def without_times(self, told: str) -> str:
         """ "drink water at 8" without its time."""
@@ -343,27 +360,25 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
     return not over and not (isinstance(low, int | float) and value < low)
 
 
-_INDICATOR_WORDS = frozenset(
-    "indicator indicators metric metrics biomarker biomarkers analyte analytes measure".split()
-)
-_VALUE_WORDS = frozenset("value reading result measurement level".split())
+_INDICATOR_WORDS = word_set("indicator indicators metric metrics biomarker biomarkers analyte analytes measure")
+_VALUE_WORDS = word_set("value reading result measurement level")
 _UNIT_NAMES = frozenset({"unit", "units"})
-_REASON_WORDS = frozenset(
-    "reason reasons note notes purpose comment comments remark remarks description details summary symptoms context 原因 备注 理由 说明".split()
+_REASON_WORDS = word_set(
+    "reason reasons note notes purpose comment comments remark remarks description details summary symptoms context"
+    " 原因 备注 理由 说明"
 )
-_BODY_WORDS = frozenset(
-    "message text body content title subject task name label what reminder topic query question 内容 标题 消息 事项".split()
+_BODY_WORDS = word_set(
+    "message text body content title subject task name label what reminder topic query question 内容 标题 消息 事项"
 )
-_PERSON_WORDS = frozenset(
-    "recipient recipients to doctor physician provider clinician person contact attendee attendees specialist who 医生 收件人 联系人".split()
+_PERSON_WORDS = word_set(
+    "recipient recipients to doctor physician provider clinician person contact attendee attendees specialist who"
+    " 医生 收件人 联系人"
 )
-_PLACE_WORDS = frozenset(
-    "location city place clinic hospital address venue where town country 地点 城市 医院 诊所".split()
-)
+_PLACE_WORDS = word_set("location city place clinic hospital address venue where town country 地点 城市 医院 诊所")
 _EMAIL_WORDS = frozenset({"email", "emails", "mail"})
 _UNIT_WORDS = {
-    "minute": "minute", "minutes": "minute", "min": "minute", "mins": "minute", "hour": "hour", "hours": "hour", "hr": "hour",
-    "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week", "month": "month", "months": "month",
+    "minute": "minute", "minutes": "minute", "min": "minute", "mins": "minute", "hour": "hour", "hours": "hour",
+    "hr": "hour",    "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week", "month": "month", "months": "month",
     "times": "time", "count": "count", "quantity": "count", "amount": "count", "number": "count", "qty": "count",
 }  # fmt: skip
 _ZH_UNIT_WORDS = {
@@ -382,30 +397,39 @@ _PHONE = re.compile(r"\+?\d[\d\s()-]{5,18}\d")
 _PERSON = re.compile(
     r"\b(Dr\.?\s+[A-Z][\w-]+(?:\s[A-Z][\w-]+)?)"
     r"|\b(?:to|with|for|tell|notify|inform|email|e-mail|text|call|message|alert|ask)\s+(?:my\s+|the\s+)?"
-    r"((?:[A-Z][\w-]+(?:\s[A-Z][\w-]+)?)|(?:family |primary care )?(?:doctor|physician|nurse|dietitian|nutritionist|cardiologist|coach|caregiver|mom|mother|dad|father|wife|husband|son|daughter|sister|brother|gp)s?)\b"
-    r"|(?:给|向|和|跟|通知|告诉|找|约)(?:我的?)?([\u4e00-\u9fff]{0,3}(?:医生|大夫|护士|营养师|教练|爸爸|妈妈|父亲|母亲|家人|老婆|老公|妻子|丈夫))"
+    r"((?:(?:Dr\.?\s+)?[A-Z][\w-]+(?:\s[A-Z][\w-]+)?)|(?:family |primary care )?(?:doctor|physician|nurse|dietitian"
+    r"|nutritionist|cardiologist|coach|caregiver|mom|mother|dad|father|wife|husband|son|daughter|sister|brother"
+    r"|gp)s?)\b"
+    r"|(?:给|向|和|跟|通知|告诉|找|约)(?:我的?)?([\u4e00-\u9fff]{0,3}(?:医生|大夫|护士|营养师|教练|爸爸|妈妈|父亲"
+    r"|母亲|家人|老婆|老公|妻子|丈夫))"
 )
 _PLACE = re.compile(r"\b(?:in|at|near|from|for)\s+(?:the\s+)?([A-Z][\w'-]+(?:\s(?:[A-Z][\w'-]+|of|de))*)")
 _ZH_PLACE = re.compile(
-    r"(?:在|去|到)([\u4e00-\u9fff]{2,12}?)(?=的|挂|预约|看|就诊|复查|做|,|，|。|$)|([\u4e00-\u9fff]{2,4})(?:今天|明天|的)?(?:的)?天气"
+    r"(?:在|去|到)([\u4e00-\u9fff]{2,12}?)(?=的|挂|预约|看|就诊|复查|做|,|，|。|$)|([\u4e00-\u9fff]{2,4})(?:今天"
+    r"|明天|的)?(?:的)?天气"
 )
 _BECAUSE = re.compile(
     r"\b(?:because(?: of)?|due to|regarding|about|for (?=a |an |my |the )?)\s*((?!\d)[^.;!?\n]{2,200})", re.IGNORECASE
 )
 _ZH_BECAUSE = re.compile(r"(?:因为|由于|关于)([^,，。;；\n]{2,200})")
 _SAYING = re.compile(
-    r"\b(?:saying(?: that)?|that says|telling \w+ that|with the (?:message|text)|that|to say|know that)\s+([^\n]{1,500}?)[.!]?\s*$",
+    r"\b(?:saying(?: that)?|that says|telling \w+ that|with the (?:message|text)|that|to say"
+    r"|know that)\s+([^\n]{1,500}?)[.!]?\s*$",
     re.IGNORECASE,
 )
 _ZH_SAYING = re.compile(r"(?:内容(?:是|为)|说|告诉(?:他|她|医生)?|:)\s*([^\n]{1,500}?)[。.!！]?\s*$")
 _TO_DO = re.compile(
-    r"\b(?:remind me|reminder|alarm)\b(?:\s+(?:at|on|every|in|tomorrow|today|next)\b[^,]{0,40}?)?\s*,?\s*(?:to|about|for|that)\s+([^\n]{1,300}?)[.!?]?\s*$",
+    r"\b(?:remind me|reminder|alarm)\b(?:\s+(?:at|on|every|in|tomorrow|today|next)\b[^,]{0,40}?)?\s*,?\s*(?:to"
+    r"|about|for|that)\s+([^\n]{1,300}?)[.!?]?\s*$",
     re.IGNORECASE,
 )
 _ZH_TO_DO = re.compile(r"提醒我?(?:要|去)?\s*([^\n]{1,300}?)[。.!！?？]?\s*$")
 _TIME = re.compile(
-    r"(?<![\d:.-])(?:\b(?P<at>at|by|around)\s+)?(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>a\.?m\.?|p\.?m\.?)?(?:\s*o'clock)?(?![\d:.]*\d)(?!\s*(?:%|[a-z]{1,4}/|mg|mmol|minutes?|hours?|days?|weeks?|months?|st|nd|rd|th|[年月日号天周个分小次粒片]))"
-    r"|(?P<part>凌晨|早上|早晨|上午|中午|下午|傍晚|晚上)?\s*(?P<zh>\d{1,2}|[一二两三四五六七八九十]{1,3})\s*[点时](?P<zhhalf>半|(?:\d{1,2})(?=分?))?"
+    r"(?<![\d:.-])(?:\b(?P<at>at|by|around)\s+)?(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>a\.?m\.?"
+    r"|p\.?m\.?)?(?:\s*o'clock)?(?![\d:.]*\d)(?!\s*(?:%|[a-z]{1,4}/|mg|mmol|minutes?|hours?|days?|weeks?|months?|st"
+    r"|nd|rd|th|[年月日号天周个分小次粒片]))"
+    r"|(?P<part>凌晨|早上|早晨|上午|中午|下午|傍晚|晚上)?\s*(?P<zh>\d{1,2}"
+    r"|[一二两三四五六七八九十]{1,3})\s*[点时](?P<zhhalf>半|(?:\d{1,2})(?=分?))?"
     r"|\b(?P<word>noon|midnight)\b|(?P<colon>\d{1,2}:\d{2})",
     re.IGNORECASE,
 )
@@ -475,8 +499,8 @@ def _names_option(text: str, option: str) -> bool:
 _ZH_OPTIONS = {
     "morning": ("上午", "早上"), "afternoon": ("下午",), "evening": ("晚上", "傍晚"), "urgent": ("紧急", "尽快", "急"),
     "high": ("高",), "low": ("低",), "normal": ("普通", "正常"), "daily": ("每天", "每日"), "weekly": ("每周",),
-    "monthly": ("每月",), "email": ("邮件",), "sms": ("短信",), "phone": ("电话",), "video": ("视频",), "online": ("线上", "在线"),
-    "in person": ("现场", "线下"), "endocrinology": ("内分泌",), "cardiology": ("心内", "心脏"), "nutrition": ("营养",),
+    "monthly": ("每月",), "email": ("邮件",), "sms": ("短信",), "phone": ("电话",), "video": ("视频",),
+    "online": ("线上", "在线"),    "in person": ("现场", "线下"), "endocrinology": ("内分泌",), "cardiology": ("心内", "心脏"), "nutrition": ("营养",),
     "follow up": ("复诊", "随访"), "checkup": ("体检",), "routine": ("常规",),
 }  # fmt: skip
 

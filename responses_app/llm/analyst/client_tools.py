@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from responses_app.engine.ports import ToolDefinition
+from responses_app.llm.analyst.text import word_set
 
 _PURPOSES: dict[str, tuple[str, str]] = {
     "book": (
@@ -29,13 +30,15 @@ _PURPOSES: dict[str, tuple[str, str]] = {
     ),
     "order": (r"(?<!in )order|buy|purchase|refill|renew", r"订购|购买|下单|配药|续方|买"),
     "log": (
-        r"log|record(?= (?:my|a|an|the|that|this|it)\b)|save|note(?: down)?(?= (?:my|a|an|the|that|this|it)\b)|write down",
+        r"log|record(?= (?:my|a|an|the|that|this|it)\b)|save|note(?: down)?(?= (?:my|a|an|the|that|this|it)\b)"
+        r"|write down",
         r"记下|记一下|记录(?=一下|下|这|我)|保存|录入|登记",
     ),
     "cancel": (r"cancel", r"取消"),
     "export": (r"export|share|download|print|upload", r"导出|分享|下载|打印|上传"),
     "transfer": (
-        r"transfer|hand (?:me |this |it )?(?:over|off)|connect me|put me through|(?:talk|speak|switch) (?:to|with)|escalate",
+        r"transfer|hand (?:me |this |it )?(?:over|off)|connect me|put me through|(?:talk|speak|switch) (?:to|with)"
+        r"|escalate",
         r"转接|转到|转给|转人工|人工客服|接通",
     ),
     "calendar": (
@@ -66,11 +69,12 @@ _FALLBACKS = {
 READING = frozenset({"message", "email", "sms", "log", "export"})
 """Purposes that pass a value on: an indicator in such a request is to be looked up."""
 
-_READ_VERBS = frozenset("get fetch lookup look find search check show list read query retrieve view describe".split())
-_GENERIC = _READ_VERBS | frozenset(
-    "create make set add update do run submit start new use the a an for of to in on by and or with from user users patient"
+_READ_VERBS = word_set("get fetch lookup look find search check show list read query retrieve view describe")
+_GENERIC = _READ_VERBS | word_set(
+    "create make set add update do run submit start new use the a an for of to in on by and or with from user users "
+    "patient"
     " end health data info information tool function current my your this that it is time date client item value values"
-    " app api service me given returns return agent handle request requests".split()
+    " app api service me given returns return agent handle request requests"
 )
 _ZH_WORDS = {
     "weather": "天气", "clinic": "诊所", "clinics": "诊所", "doctor": "医生", "doctors": "医生", "hospital": "医院",
@@ -80,10 +84,13 @@ _ZH_WORDS = {
 }  # fmt: skip
 
 _NOT_ASKED = re.compile(
-    r"(?:\b(?:should|did|does|have|has|had|was|were|why|never|don['’]?t|do not|didn['’]?t|not|without|no need to|instead of"
-    r"|how (?:do|can|would|should|could|to)|what happens if|when (?:do|did|should|is|was)|do (?:i|we) (?:need|have)|unable to"
+    r"(?:\b(?:should|did|does|have|has|had|was|were|why|never|don['’]?t|do not|didn['’]?t|not|without|no need to"
+    r"|instead of"
+    r"|how (?:do|can|would|should|could|to)|what happens if|when (?:do|did|should|is|was)|do (?:i|we) (?:need|have)"
+    r"|unable to"
     r"|cannot|can['’]?t)\s+(?:[\w'’]+\s+){0,3}"
-    r"|(?:不要|不用|别|无需|不需要|不必|怎么|如何|怎样|是否应该|要不要|应不应该|该不该|已经|何时|没有|为什么|不)[^,。;!?\s]{0,4})$",
+    r"|(?:不要|不用|别|无需|不需要|不必|怎么|如何|怎样|是否应该|要不要|应不应该|该不该|已经|何时|没有|为什么"
+    r"|不)[^,。;!?\s]{0,4})$",
     re.IGNORECASE,
 )
 

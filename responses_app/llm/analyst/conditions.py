@@ -1,4 +1,4 @@
-"""Reads the condition of a request ("if it is trending up", "如果高于7"). Whether it holds is decided in verdicts.py."""
+"""Reads the condition of a request ("if it is trending up", "如果高于7"). Whether it holds: verdicts.py."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition as written, and its tests: all must hold, or any with ``any_of``; ``negated`` turns the outcome round."""
+    """A condition as written and its tests: all must hold, or any with ``any_of``; ``negated`` turns it round."""
 
     text: str
     tests: tuple[Test, ...]
@@ -40,7 +40,8 @@ class Condition:
 
 
 _MARKER = re.compile(
-    r"\b(?:only if|if|in case|provided(?: that)?|assuming|as long as|unless|should it|when(?:ever)?(?= (?:it|my|the|they|this|that)\b)|once(?= (?:it|my|the)\b))"
+    r"\b(?:only if|if|in case|provided(?: that)?|assuming|as long as|unless|should it|when(?:ever)?(?= (?:it|my|the"
+    r"|they|this|that)\b)|once(?= (?:it|my|the)\b))"
     r"|(?:如果|若是|若(?!干)|要是|假如|假设|一旦|万一|倘若|只有|除非|当(?![前天时月年日地然]))",
     re.IGNORECASE,
 )
@@ -50,22 +51,28 @@ _ASKING_WHETHER = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(
-    r"[,，;；。！？!?\n、]|\.(?=\s|$)|(?<![A-Za-z])(?:then|please|otherwise|else)(?![A-Za-z])|的话|(?<!成)就|则|那么|请|帮|否则|不然",
+    r"[,，;；。！？!?\n、]|(?<!\bdr)\.(?=\s|$)|(?<![A-Za-z])(?:then|please|otherwise|else)(?![A-Za-z])|的话"
+    r"|(?<!成)就|则|那么|请|帮|否则|不然",
     re.IGNORECASE,
 )
 _RISING = re.compile(
-    r"\b(?:ris(?:e|es|ing|en)|rose|(?:trend|go|goes|head|edg|creep|climb|mov)(?:ing|ed|s)?\s*(?:up|upwards?|higher)|went up|gone up|upwards?|trend(?:s|ing)? up|increas\w*|climb\w*|getting (?:higher|worse|bigger)|worsen\w*|worse|going up)\b"
+    r"\b(?:ris(?:e|es|ing|en)|rose|(?:trend|go|goes|head|edg|creep|climb|mov)(?:ing|ed|s)?\s*(?:up|upwards?|higher)"
+    r"|went up|gone up|upwards?|trend(?:s|ing)? up|increas\w*|climb\w*|getting (?:higher|worse|bigger)|worsen\w*"
+    r"|worse|going up)\b"
     r"|上升|升高|上涨|走高|变高|增高|增加|恶化|在涨|涨",
     re.IGNORECASE,
 )
 _FALLING = re.compile(
-    r"\b(?:fall(?:s|ing|en)?|fell|drop(?:s|ped|ping)?|(?:trend|go|goes|head|edg|mov)(?:ing|ed|s)?\s*(?:down|downwards?|lower)|went down|gone down|downwards?|decreas\w*|declin\w*|getting (?:lower|better|smaller)|improv\w*|better)\b"
+    r"\b(?:fall(?:s|ing|en)?|fell|drop(?:s|ped|ping)?|(?:trend|go|goes|head|edg|mov)(?:ing|ed|s)?\s*(?:down"
+    r"|downwards?|lower)|went down|gone down|downwards?|decreas\w*|declin\w*|getting (?:lower|better|smaller)"
+    r"|improv\w*|better)\b"
     r"|下降|降低|下跌|走低|变低|减少|好转|改善|在降|跌",
     re.IGNORECASE,
 )
 _STABLE = re.compile(r"\b(?:stable|steady|unchanged|flat|constant)\b|稳定|平稳|不变|持平", re.IGNORECASE)
 _ABNORMAL = re.compile(
-    r"\b(?:abnormal|out of (?:the )?(?:normal |reference )?range|outside (?:the )?(?:normal |reference )?range|off)\b|异常|不正常|超出(?:参考|正常)?范围|超标",
+    r"\b(?:abnormal|out of (?:the )?(?:normal |reference )?range|outside (?:the )?(?:normal |reference )?range"
+    r"|off)\b|异常|不正常|超出(?:参考|正常)?范围|超标",
     re.IGNORECASE,
 )
 _NORMAL = re.compile(
@@ -74,18 +81,21 @@ _NORMAL = re.compile(
 _HIGH = re.compile(r"\b(?:too high|high|elevated)\b|偏高|过高|太高|很高", re.IGNORECASE)
 _LOW = re.compile(r"\b(?:too low|low)\b|偏低|过低|太低|很低", re.IGNORECASE)
 _ABSENT = re.compile(
-    r"\bthere(?:'s| is| are) no\b|\b(?:have|has) no\b|\bhaven'?t\b|\bno (?:data|readings?|results?|records?)\b|没有(?:数据|记录|测)|还没测",
+    r"\bthere(?:'s| is| are) no\b|\b(?:have|has) no\b|\bhaven'?t\b|\bno (?:data|readings?|results?|records?)\b"
+    r"|没有(?:数据|记录|测)|还没测",
     re.IGNORECASE,
 )
 _PRESENT = re.compile(
     r"\bthere(?:'s| is| are) (?:any|an?|some)\b|\bi have (?:any|some)\b|有(?:数据|记录)", re.IGNORECASE
 )
 _SAME = re.compile(
-    r"^\W*(?:so|yes|it is|it does|that'?s (?:so|the case|true)|that is (?:so|the case|true)|true|they are|是|是的|是这样|这样|有)\W*$",
+    r"^\W*(?:so|yes|it is|it does|that'?s (?:so|the case|true)|that is (?:so|the case|true)|true|they are|是|是的"
+    r"|是这样|这样|有)\W*$",
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"\b(?:not|isn'?t|aren'?t|doesn'?t|hasn'?t|wasn'?t|no longer|never)\b|没有?(?!数据|记录|测)|不(?!正常|变|到|足|低于|高于|超过|少于|多于|大于|小于)|未",
+    r"\b(?:not|isn'?t|aren'?t|doesn'?t|hasn'?t|wasn'?t|no longer|never)\b|没有?(?!数据|记录|测)|不(?!正常|变|到|足"
+    r"|低于|高于|超过|少于|多于|大于|小于)|未",
     re.IGNORECASE,
 )
 _SPLIT = re.compile(r"\b(and|or)\b|(并且|而且|且|或者|或)", re.IGNORECASE)
@@ -180,7 +190,7 @@ def _test(text: str, span: Span, limits: Sequence[Limit], mentions: Sequence[Men
         return Test("limit", negated, limit, measure, inside)
     if _SAME.match(piece):
         return Test("same", mentions=inside)
-    kind = next((kind for kind, pattern in _KINDS if pattern.search(piece)), "unclear")
+    kind: TestKind = next((kind for kind, pattern in _KINDS if pattern.search(piece)), "unclear")
     return Test(kind, negated and kind not in _SELF_NEGATING, None, measure, inside)
 
 

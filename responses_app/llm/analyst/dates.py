@@ -12,7 +12,7 @@ _DAYS_IN_WEEK = 7
 _MONTHS_IN_YEAR = 12
 _SUNDAY = 6
 _SATURDAY = 5
-_OLDEST, _NEWEST = 1900, 2100
+_OLDEST, _NEWEST = 1900, 2199
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -145,6 +145,16 @@ def _shifted(unit: str, count: int, today: date) -> date:
     return add_months(today, count * {"month": 1, "quarter": 3, "year": 12}[unit])
 
 
+_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12, "春": 3, "夏": 6, "秋": 9, "冬": 12}
+
+
+def _season(name: str, year: int | None, today: date) -> Range:
+    """Three whole months of the northern year, the last ones begun when no year is named."""
+    first = _SEASONS[name]
+    start = date(year if year is not None else _nearest_year(first, 1, today, ahead=False), first, 1)
+    return _to_date((start, add_months(start, 3) - timedelta(days=1)), today)
+
+
 def _ago(unit: str, count: int, today: date) -> Range:
     return _calendar(unit, -count, today)
 
@@ -248,8 +258,8 @@ def _read_zh_date(m: re.Match[str], today: date, ahead: bool) -> Range:
 def _read_zh_year_part(m: re.Match[str], today: date, ahead: bool) -> Range:
     year = _zh_year(m[1], today) or today.year
     if m[2]:
-        return _half(year, m[2] == "下")
-    return _quarter(year, _zh_number(m[3]))
+        return _to_date(_half(year, m[2] == "下"), today)
+    return _to_date(_quarter(year, _zh_number(m[3])), today)
 
 
 def _read_weekday(index: int, which: str, today: date, ahead: bool) -> Range:
@@ -281,8 +291,8 @@ def _read_named_day(m: re.Match[str], today: date, ahead: bool) -> Range:
 _NAMED_DAYS = {
     "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1, "today": 0,
     "tonight": 0, "this morning": 0, "this evening": 0, "this afternoon": 0, "the day after tomorrow": 2,
-    "day after tomorrow": 2, "tomorrow": 1, "今天": 0, "今日": 0, "今早": 0, "今晚": 0, "昨天": -1, "昨日": -1, "昨晚": -1,
-    "昨夜": -1, "前天": -2, "明天": 1, "明日": 1, "明早": 1, "明晚": 1, "后天": 2, "大后天": 3,
+    "day after tomorrow": 2, "tomorrow": 1, "今天": 0, "今日": 0, "今早": 0, "今晚": 0, "昨天": -1, "昨日": -1,
+    "昨晚": -1,    "昨夜": -1, "前天": -2, "明天": 1, "明日": 1, "明早": 1, "明晚": 1, "后天": 2, "大后天": 3,
 }  # fmt: skip
 
 _ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 4}
@@ -358,7 +368,8 @@ _READERS: tuple[_Reader, ...] = (
         lambda m, t, _a: _quarter(int(m[2]) if m[2] else t.year, int(m[1])),
     ),
     _reader(
-        r"\b(?:the\s+)?(first|second|third|fourth|1st|2nd|3rd|4th|last)\s+quarter\s+of\s+(?:(\d{4})|(this|last)\s+year)",
+        r"\b(?:the\s+)?(first|second|third|fourth|1st|2nd|3rd|4th|last)\s+quarter\s+of\s+(?:(\d{4})|(this"
+        r"|last)\s+year)",
         lambda m, t, _a: _quarter(int(m[2]) if m[2] else t.year - (m[3].lower() == "last"), _ORDINALS[m[1].lower()]),
     ),
     _reader(
@@ -368,16 +379,34 @@ _READERS: tuple[_Reader, ...] = (
         ),
     ),
     _reader(
-        r"(?:\b(?:the|in|during|of|since|before|after|for|from|until|year)\s+)*\b(?<![\d.,])((?:19|20)\d{2})\b(?![.,:/-]?\d)",
+        r"(?:\b(?:the|in|during|of|since|before|after|for|from|until|year)\s+)*\b(?<![\d.,])((?:19"
+        r"|20)\d{2})\b(?![.,:/-]?\d)",
         lambda m, t, _a: _to_date(_year(int(m[1])), t),
     ),
     _reader(
-        r"\b(?:the\s+)?day before yesterday\b|\byesterday\b|\blast night\b|\btoday\b|\btonight\b|\bthis (?:morning|evening|afternoon)\b"
-        r"|\b(?:the\s+)?day after tomorrow\b|\btomorrow\b|今天|今日|今早|今晚|昨天|昨日|昨晚|昨夜|大后天|前天|明天|明日|明早|明晚|后天",
+        r"\b(?:(?:in|during|since|before|after|until|year)\s+)([12]\d{3})\b(?![.,:/-]?\d)(?!\s*(?:steps|kcal"
+        r"|calories|m\b|ml\b))",
+        lambda m, t, _a: _to_date(_year(int(m[1])), t),
+    ),
+    _reader(
+        r"\b(?:the\s+)?(?:(last|this)\s+)?(spring|summer|autumn|winter|(?<=last )fall"
+        r"|(?<=this )fall)\b(?:\s+(?:of\s+)?(\d{4}))?",
+        lambda m, t, _a: _season(m[2].lower(), int(m[3]) if m[3] else None, t),
+    ),
+    _reader(
+        r"(?:(\d{4}|今|去|前)\s*年\s*(?:的)?)?([春夏秋冬])(?:天|季)",
+        lambda m, t, _a: _season(m[2], _zh_year(m[1], t), t),
+    ),
+    _reader(
+        r"\b(?:the\s+)?day before yesterday\b|\byesterday\b|\blast night\b|\btoday\b|\btonight\b|\bthis (?:morning"
+        r"|evening|afternoon)\b"
+        r"|\b(?:the\s+)?day after tomorrow\b|\btomorrow\b|今天|今日|今早|今晚|昨天|昨日|昨晚|昨夜|大后天|前天|明天"
+        r"|明日|明早|明晚|后天",
         _read_named_day,
     ),
     _reader(
-        r"\b(?:the\s+)?(?:past|last|previous|recent|latest)\s+(?:half\s+(?:a\s+)?year|six-month period)\b|(?:最近|近|过去|这)半年",
+        r"\b(?:the\s+)?(?:past|last|previous|recent|latest)\s+(?:half\s+(?:a\s+)?year|six-month period)\b|(?:最近"
+        r"|近|过去|这)半年",
         lambda _m, t, _a: _rolling("month", 6, t),
     ),
     _reader(
@@ -404,7 +433,8 @@ _READERS: tuple[_Reader, ...] = (
     ),
     _reader(r"\byear[ -]to[ -]date\b|\bytd\b|今年以来|今年至今", lambda _m, t, _a: (date(t.year, 1, 1), t)),
     _reader(
-        rf"(?:最近|近|过去|前|这)(?:的)?(?:这)?\s*{_ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|月|个季度|季度|年)(?:内|里|以来)?",
+        rf"(?:最近|近|过去|前|这)(?:的)?(?:这)?\s*{_ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|月|个季度|季度"
+        r"|年)(?:内|里|以来)?",
         lambda m, t, _a: _rolling(_ZH_UNITS[m[2]], _zh_number(m[1]), t),
     ),
     _reader(
@@ -465,7 +495,7 @@ def _read(reader: _Reader, m: re.Match[str], today: date, ahead: bool) -> Period
         start, end = reader.read(m, today, ahead)
     except (ValueError, OverflowError):
         return Period(None, None, written, begin, stop, possible=False)
-    if not (_OLDEST <= start.year and end.year <= _NEWEST):
+    if not (start.year >= _OLDEST and end.year <= _NEWEST):
         return Period(None, None, written, begin, stop, possible=False)
     return Period(start, end, written, begin, stop, True, reader.implied_year(m), reader.bare_day)
 
@@ -528,10 +558,7 @@ def _in_one_year(first: Period, second: Period) -> Range:
     elif second.implied_year and not first.implied_year:
         end = end.replace(year=start.year)
         end = end if end >= start else end.replace(year=start.year + 1)
-    elif first.implied_year and start > end:
-        start = start.replace(year=end.year)
-        start = start if start <= end else start.replace(year=end.year - 1)
-    elif first.implied_year and not second.implied_year:
+    elif (first.implied_year and start > end) or (first.implied_year and not second.implied_year):
         start = start.replace(year=end.year)
         start = start if start <= end else start.replace(year=end.year - 1)
     return start, end

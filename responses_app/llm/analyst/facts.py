@@ -52,7 +52,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call of ``query_health_data`` gave. ``failure`` is the tool's own word on why there is nothing, if it failed."""
+    """What a call of ``query_health_data`` gave. ``failure`` is the tool's own word on why it failed, if it did."""
 
     results: tuple[Result, ...] = ()
     not_found: tuple[str, ...] = ()

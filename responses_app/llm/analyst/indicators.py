@@ -42,7 +42,7 @@ _EVERYDAY: tuple[tuple[str, str, str], ...] = (
     (r"white (?:blood )?cells?(?: counts?)?", r"白细胞", "WBC"),
     (r"haemoglobin|hemoglobin", r"血红蛋白|血色素", "hemoglobin"),
 )  # fmt: skip
-_WALKING = (r"walk(?:ed|ing)?", r"走路|走了", "steps")
+_WALKING = (r"walk(?:ed|ing)?", r"走路|走了|走得|(?<![好快慢变])走(?!势|向|高|低)", "steps")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from tools_app.standardization import ucum_unit
 
 _NUMBER = (
-    r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,6})?|(?:one|two|three|five|eight|ten|twelve|fifteen|twenty)(?= thousand)"
+    r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,12}(?:\.\d{1,6})?|(?:one|two|three|five|eight|ten|twelve|fifteen"
+    r"|twenty)(?= thousand)"
     r"|[一二两三四五六七八九十](?=[万千百]))\s*(k\b|万|千|百|thousand\b)?"
 )
 _PAIR = r"(?:\s*/\s*(\d{1,3}(?:\.\d+)?))?"
 _UNIT = (
     r"(?:\s*(%|mmol/mol|mmol/l|mg/dl|[µμu]mol/l|nmol/l|pmol/l|g/dl|g/l|mg/l|[µμu]g/l|[µμu]g/dl|ng/ml|ng/dl|pg/ml|pg|fl"
-    r"|miu/l|m?u/l|iu/l|[µμu]iu/ml|meq/l|10\^9/l|10\^12/l|x?10\^9/l|mm\s?hg|bpm|/min|beats per minute|beats/min|kg/m2|kg"
+    r"|miu/l|m?u/l|iu/l|[µμu]iu/ml|meq/l|10\^9/l|10\^12/l|x?10\^9/l|mm\s?hg|bpm|/min|beats per minute|beats/min"
+    r"|kg/m2|kg"
     r"|kilos?|kilograms?|lbs?|pounds?|cm|metres?|meters?|km|°c|℃|°f|℉|degrees|hours?|hrs?|h|minutes?|mins?|min"
-    r"|kcal|percent|毫摩尔/升|毫摩尔每升|微摩尔/升|毫克/分升|毫米汞柱|次/分钟?|公斤|千克|斤|厘米|小时|分钟|度|克/升)(?![a-z]))?"
+    r"|kcal|percent|毫摩尔/升|毫摩尔每升|微摩尔/升|毫克/分升|毫米汞柱|次/分钟?|公斤|千克|斤|厘米|小时|分钟|度"
+    r"|克/升)(?![a-z]))?"
 )
 _NOT_TIME = r"(?!\s*(?:days?|weeks?|months?|years?|times|天|周|星期|个月|年|月|次(?!/)|[-/.]\d|:\d|-\d))"
-_ABOVE_EN = r"above|over|greater than|more than|higher than|bigger than|exceed(?:s|ed|ing)?|beyond|>|in excess of|upwards? of|past"
+_ABOVE_EN = (
+    r"above|over|greater than|more than|higher than|bigger than|exceed(?:s|ed|ing)?|beyond|>|in excess of|upwards? of"
+)
 _AT_LEAST_EN = r"at least|>=|≥|no less than|not less than|or above|reach(?:es|ed|ing)?|hit"
 _BELOW_EN = r"below|under|less than|lower than|fewer than|smaller than|<|short of|beneath"
 _AT_MOST_EN = r"at most|<=|≤|no more than|not more than"
@@ -38,7 +43,8 @@ _SUFFIXED = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(
-    rf"(?:\b(?:between|from)|在|介于)\s*(\d{{1,6}}(?:\.\d+)?)(?:\s*(?:and|to|-)\s*|\s*(?:和|到|至|-)\s*)(\d{{1,6}}(?:\.\d+)?)"
+    rf"(?:\b(?:between|from)|在|介于)\s*(\d{{1,6}}(?:\.\d+)?)(?:\s*(?:and|to|-)\s*|\s*(?:和|到|至"
+    rf"|-)\s*)(\d{{1,6}}(?:\.\d+)?)"
     rf"(?![\d:]){_NOT_TIME}{_UNIT}(?!\s*(?:日|号))",
     re.IGNORECASE,
 )
@@ -113,7 +119,7 @@ class Limit:
 
 def find_limits(text: str) -> list[Limit]:
     """The limits a question names, in order. A bare year is no limit."""
-    found = [_between(m) for m in _BETWEEN.finditer(text)]
+    found = [_between(m) for m in _BETWEEN.finditer(text) if not (_is_plain_year(m[1]) and _is_plain_year(m[2]))]
     for pattern in (_PREFIXED, _SUFFIXED):
         found += [_one_sided(m) for m in pattern.finditer(text) if not _is_year(m)]
     kept: list[Limit] = []
@@ -135,9 +141,9 @@ def _one_sided(m: re.Match[str]) -> Limit:
     value = _value(number, scale)
     second = _value(pair, None) if pair else None
     ucum, written = _unit(unit)
-    sides = (value, None) if upward else (None, value)
-    seconds = (second, None) if upward else (None, second)
-    return Limit(*sides, ucum, written, inclusive, m.start(), m.end(), *seconds)
+    above, below = (value, None) if upward else (None, value)
+    second_above, second_below = (second, None) if upward else (None, second)
+    return Limit(above, below, ucum, written, inclusive, m.start(), m.end(), second_above, second_below)
 
 
 def _groups(m: re.Match[str]) -> tuple[str, str | None, str | None, str | None]:
@@ -167,4 +173,8 @@ def _unit(written: str | None) -> tuple[str | None, str]:
 
 def _is_year(m: re.Match[str]) -> bool:
     number, scale, pair, unit = _groups(m)
-    return not (scale or pair or unit) and number.isdecimal() and _OLDEST_YEAR <= int(number) <= _NEWEST_YEAR
+    return not (scale or pair or unit) and _is_plain_year(number)
+
+
+def _is_plain_year(number: str) -> bool:
+    return number.isdecimal() and _OLDEST_YEAR <= int(number) <= _NEWEST_YEAR

@@ -35,12 +35,16 @@ def _re(en: str, zh: str) -> re.Pattern[str]:
 
 _PATTERNS: dict[Measure, re.Pattern[str]] = {
     Measure.TREND: _re(
-        r"trend(?:s|ed|ing|line)?|(?:go(?:ing|ne|es)?|went|head(?:ing|ed)?|mov(?:ing|ed)|creep(?:ing)?|edg(?:ing|ed)) (?:up|down)(?:wards?)?"
-        r"|(?:up|down)wards?|up or down|ris(?:e|es|ing|en)|rose|fall(?:s|ing|en)?|fell|increas(?:e|es|ed|ing)|decreas(?:e|es|ed|ing)"
-        r"|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|declin(?:e|es|ed|ing)|over time|chang(?:e|es|ed|ing)|develop(?:s|ed|ing|ment)?"
+        r"trend(?:s|ed|ing|line)?|(?:go(?:ing|ne|es)?|went|head(?:ing|ed)?|mov(?:ing|ed)|creep(?:ing)?|edg(?:ing"
+        r"|ed)) (?:up|down)(?:wards?)?"
+        r"|(?:up|down)wards?|up or down|ris(?:e|es|ing|en)|rose|fall(?:s|ing|en)?|fell|increas(?:e|es|ed|ing)"
+        r"|decreas(?:e|es|ed|ing)"
+        r"|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|declin(?:e|es|ed|ing)|over time|chang(?:e|es|ed|ing)|develop(?:s"
+        r"|ed|ing|ment)?"
         r"|evol(?:ve|ves|ved|ving|ution)|progress(?:ion|ed|ing)?|improv(?:e|es|ed|ing|ement)|worsen(?:s|ed|ing)?"
         r"|(?:got|get|gotten|getting) (?:better|worse|higher|lower)|chart|plot|graph|trajectory|direction|stable",
-        r"趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高|变低|涨|好转|恶化|改善|曲线|图表|折线|波动|稳定吗",
+        r"趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高|变低|涨|好转|恶化|改善|曲线|图表|折线"
+        r"|波动|稳定吗",
     ),
     Measure.AVERAGE: _re(r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?", r"平均值?|均值|平均下来"),
     Measure.MINIMUM: _re(
@@ -55,15 +59,18 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"总共|总和|合计|一共|总计|累计|共计|加起来|总数|总",
     ),
     Measure.COUNT: _re(
-        rf"how many (?:times|different times|days|nights|weeks|occasions|{_FILLER}+ {_ITEMS}|{_ITEMS}|of (?:my|the|those|these))|how often"
+        rf"how many (?:times|different times|days|nights|weeks|occasions|{_FILLER}+ {_ITEMS}|{_ITEMS}|of (?:my|the"
+        r"|those|these))|how often"
         rf"|number of (?:times|days|nights|{_FILLER}+ ?{_ITEMS}|{_ITEMS})|count(?:s| of)?|how many (?:\w+ )?{_ITEMS}",
-        r"多少次|几次|次数|多少条|几条|多少个|多少天|几天|有几|几回|多少回|数量|几个|多少笔|多少晚|几晚|多少项|多少份",
+        r"多少次|几次|次数|多少条|几条|多少个|多少天|几天|有几|几回|多少回|数量|几个(?!小时|钟头|月|星期|季度|公里)"
+        r"|多少笔|多少晚|几晚|多少项|多少份",
     ),
     Measure.FIRST: _re(
         r"first|earliest|oldest|initial(?:ly)?|very first", r"最早|第一次|首次|第一个|第一条|最初|最开始"
     ),
     Measure.LATEST: _re(
-        r"latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now|at the moment|these days|up[ -]to[ -]date|at present",
+        r"latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now|at the moment|these days"
+        r"|up[ -]to[ -]date|at present",
         r"最新|最近一次|最近的?|上一?次|目前|现在|当前|眼下|如今|近况",
     ),
     Measure.COMPARE: _re(
@@ -71,25 +78,41 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"比较|对比|相比|差别|差异|差多少|相差|比(?!例|如|率|重|值)",
     ),
     Measure.STATUS: _re(
-        r"normal|abnormal(?:ly)?|(?:with)?in (?:the )?(?:normal |reference |healthy )?range|out of (?:the )?(?:normal |reference )?range"
-        r"|too (?:high|low)|(?:high|low) or (?:high|low)|healthy|elevated|flagged|outside (?:the )?(?:normal |reference )?(?:range|limits)"
+        r"normal|abnormal(?:ly)?|(?:with)?in (?:the )?(?:normal |reference |healthy )?range"
+        r"|out of (?:the )?(?:normal |reference )?range"
+        r"|too (?:high|low)|(?:high|low) or (?:high|low)|healthy|elevated|flagged|outside (?:the )?(?:normal "
+        r"|reference )?(?:range|limits)"
         rf"|(?:is|are|was|were) (?:my |the |this |it |{_FILLER}|\s)*(?:high|low|ok|okay|fine|good|bad|alright)",
         r"正常|异常|偏高|偏低|超标|达标|过高|过低|高不高|低不低|高吗|低吗|参考范围",
     ),
     Measure.READINGS: _re(
-        rf"(?:show|list|give|display|see|get)(?: me)?(?: all)?(?: of)?(?: the| my)?[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values|records|entries|history|numbers)"
-        rf"|(?:all|every|each|individual|single) (?:of )?(?:my |the )?[\w{_FILLER}]* ?{_ITEMS}|history|list|log of|what (?:were|are) (?:all )?(?:my |the )[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values)",
+        r"(?:show|list|give|display|see|get)(?: me)?(?: all)?(?: of)?(?: the"
+        rf"| my)?[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values|records|entries|history|numbers)"
+        rf"|(?:all|every|each|individual|single) (?:of )?(?:my |the )?[\w{_FILLER}]* ?{_ITEMS}|history|list|log of"
+        rf"|what (?:were|are) (?:all )?(?:my |the )[\w\s{_FILLER}]{{0,40}}(?:readings|measurements|results|values)",
         r"列出|列一下|全部|所有|每一?次|历次|历史|明细|逐[次条日天]|各次",
     ),
     Measure.OVERVIEW: _re(
-        r"what (?:kinds? of |sorts? of |types? of )?(?:health |medical |personal )*(?:data|records?|information|indicators?|metrics|measurements?|measures)"
-        r"(?: (?:do|can|could|are|is|have)\b[\w\s]*)?(?: (?:do you|you|i|there|available|on file|stored|about me|exist|tracked))?"
-        r"|which (?:health |medical )*(?:data|records?|indicators?|metrics|measurements|measures)\b[\w\s]*(?:have|available|there|track|stored|exist|recorded|see)?"
-        r"|what (?:do|can) you (?:have|know|see)(?: (?:about|on|for|of) (?:me|my health))?|overview|summar(?:y|ise|ize)(?: of)?(?: all)?(?: my)? ?(?:data|health|records)?"
-        r"|(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| the)? (?:available )?(?:data|indicators|metrics|records)|what(?:'s| is)(?: there)? in my (?:health )?(?:record|records|file|data|profile)"
-        r"|what (?:have i|do i|am i|was i|are you) (?:been )?(?:record|track|measur|log)\w*|what(?:'s| is) available|how many (?:different )?(?:indicators|metrics|kinds of data)",
-        r"(?:有|存|记录|保存|收集)了?(?:些)?(?:哪些|什么|多少种)[^,。?]{0,8}(?:数据|指标|记录|信息|项目|内容)|(?:哪些|什么|几种|多少种)(?:健康|身体|体检|医疗|种类的?)*(?:数据|指标|记录|信息|项目)"
-        r"|(?:数据|健康|指标)(?:的)?(?:概览|总览|汇总|概况|清单)|概览|总览|都有(?:哪些|什么)|有什么可以(?:看|查)|(?:知道|了解)我(?:的)?(?:哪些|什么)",
+        r"what (?:kinds? of |sorts? of |types? of )?(?:health |medical |personal )*(?:data|records?|information"
+        r"|indicators?|metrics|measurements?|measures)"
+        r"(?: (?:do|can|could|are|is|have)\b[\w\s]*)?(?: (?:do you|you|i|there|available|on file|stored|about me"
+        r"|exist|tracked))?"
+        r"|which (?:health |medical )*(?:data|records?|indicators?|metrics|measurements|measures)\b[\w\s]*(?:have"
+        r"|available|there|track|stored|exist|recorded|see)?"
+        r"|what (?:do|can) you (?:have|know|see)(?: (?:about|on|for|of) (?:me|my health))?|overview|summar(?:y|ise"
+        r"|ize)(?: of)?(?: all)?(?: my)? ?(?:data|health|records)?"
+        r"|(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| the)? (?:available )?(?:data|indicators|metrics|records)"
+        r"|what(?:'s| is)(?: there)? in my (?:health )?(?:record|records|file|data|profile)"
+        r"|what (?:have i|do i|am i|was i|are you) (?:been )?(?:record|track|measur|log)\w*|what(?:'s| is) available"
+        r"|how many (?:different )?(?:indicators|metrics|kinds of data)"
+        rf"|what (?:lab |test |blood )*(?:results|labs|tests) (?:do i have|are there|do you have|are available)"
+        rf"|(?:do (?:i|you) have|is there|are there|have i got) (?:any |some )?(?:of )?(?:my )?{_FILLER}+ ?(?:data"
+        r"|readings?|records?|results?|measurements?|values?)?",
+        r"(?:有|存|记录|保存|收集)了?(?:些)?(?:哪些|什么|多少种)[^,。?]{0,8}(?:数据|指标|记录|信息|项目|内容)"
+        r"|(?:哪些|什么|几种|多少种)(?:健康|身体|体检|医疗|种类的?)*(?:数据|指标|记录|信息|项目)"
+        r"|(?:数据|健康|指标)(?:的)?(?:概览|总览|汇总|概况|清单)|概览|总览|都有(?:哪些|什么)|有什么可以(?:看|查)"
+        r"|(?:知道|了解)我(?:的)?(?:哪些|什么)"
+        rf"|有没有(?:我的?)?{_FILLER}+(?:的)?(?:数据|记录|结果)|有{_FILLER}+(?:的)?(?:数据|记录)吗",
     ),
 }
 _WHEN = _re(
@@ -97,11 +120,12 @@ _WHEN = _re(
     r"哪一?天|什么时候|何时|几号|哪几天|日期|哪些天|啥时候|哪个月|几月",
 )
 _EVER = _re(
-    r"ever|was|were|has|have|had|did|any|times|days|nights|readings|measurements|results|values|which|when|how many|how often|list|show",
+    r"ever|was|were|has|have|had|did|any|times|days|nights|readings|measurements|results|values|which|when|how many"
+    r"|how often|list|show",
     r"曾|过|哪|什么时候|多少|几|有没有|是否有|次|列",
 )
 _HOW_MANY = re.compile(
-    rf"(?:how many|how much|how long|how far|how many hours(?: of)?(?: did i)?)\b|多少|多久|几个小时|几小时|几公里",
+    r"(?:how many|how much|how long|how far|how many hours(?: of)?(?: did i)?)\b|多少|多久|几个小时|几小时|几公里",
     re.IGNORECASE,
 )
 _GROUPS: dict[GroupBy, re.Pattern[str]] = {
@@ -114,14 +138,20 @@ _GROUPS: dict[GroupBy, re.Pattern[str]] = {
     ),
     "day": _re(r"by day|each day|every day|day by day|for each day", r"按[天日]|逐[天日]|各天"),
 }
+_WHICH_PERIOD: dict[GroupBy, re.Pattern[str]] = {
+    "month": _re(r"(?:which|what|in which) months?", r"哪个?月|哪一个月|几月份?"),
+    "week": _re(r"(?:which|what|in which) weeks?", r"哪一?个?(?:周|星期)"),
+}
 _LAST_N = re.compile(
-    rf"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{{1,3}}|two|three|four|five|six|seven|eight|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
-    rf"|\b(\d{{1,3}}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:latest|most recent|newest)\b"
-    rf"|(?:最近|最新|近|最后|前)的?\s*(\d{{1,3}}|[一二两三四五六七八九十])\s*(?:次|条|个|笔|回|组)",
+    r"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{1,3}|two|three|four|five|six|seven|eight"
+    r"|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
+    r"|\b(\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:latest|most recent|newest)\b"
+    r"|(?:最近|最新|近|最后|前)的?\s*(\d{1,3}|[一二两三四五六七八九十])\s*(?:次|条|个|笔|回|组)",
     re.IGNORECASE,
 )
 _PREVIOUS_READING = _re(
-    r"(?:last|previous) time|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result|test|value)?|the one before|last two",
+    r"(?:last|previous) time|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result"
+    r"|test|value)?|the one before|last two",
     r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|前一次|最近两次",
 )
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
@@ -139,6 +169,11 @@ def find_measures(text: str) -> list[tuple[int, Measure]]:
 def group_by(text: str) -> GroupBy | None:
     """The calendar period by which figures are wanted."""
     return next((unit for unit, pattern in _GROUPS.items() if pattern.search(text)), None)
+
+
+def which_period(text: str) -> GroupBy | None:
+    """The calendar period that is looked for ("which month had the highest …")."""
+    return next((unit for unit, pattern in _WHICH_PERIOD.items() if pattern.search(text)), None)
 
 
 def last_n(text: str) -> int | None:

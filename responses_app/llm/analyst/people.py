@@ -36,11 +36,14 @@ _RELATIVE = re.compile(
 _POSSESSIVE = re.compile(r"\b(?:(?:my|our|the|his|her)\s+)?([A-Z][\w-]*\s[A-Z][\w-]*|[A-Za-z][\w-]*)['’]s\b")
 _ZH_POSSESSIVE = re.compile(r"(?:我的|我家的|我)?([\u4e00-\u9fffA-Za-z]{1,6})的\s*(?=\ue000)")
 _NOT_A_PERSON = re.compile(
-    r"(?:what|it|that|let|here|there|how|who|where|when|he|she|this|today|yesterday|tonight|tomorrow|day|week|month|year"
-    r"|quarter|morning|night|doctor|last|past|jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*"
-    r"|\w+day|one|everyone|life|crohn|hashimoto|user)$",
+    r"(?:what|it|that|let|here|there|how|who|where|when|he|she|this|today|yesterday|tonight|tomorrow|day|week|month"
+    r"|year"
+    r"|quarter|morning|night|doctor|last|past|january|february|march|april|may|june|july|august|september|october"
+    r"|november|december|\w+day|one|everyone|life|crohn|hashimoto|user|spring|summer|autumn|fall|winter)$",
     re.IGNORECASE,
 )
+_FIRST_PERSON = re.compile(r"\b(?:my|i|me|mine|i'm|i've)\b|[\u4e00-\u9fff]", re.IGNORECASE)
+_CAPITALISED = re.compile(r"(?<![A-Za-z-])[A-Z][a-z]{2,}(?![A-Za-z-])")
 _PRONOUN = re.compile(r"\b(?:his|her|their|him|he|she)\b|他的?|她的?", re.IGNORECASE)
 _MYSELF = re.compile(
     r"\b(?:my own|mine|myself|me and|and me|and i|and mine)\b|我自己|我和|和我(?!的?爸|的?妈)|跟我", re.IGNORECASE
@@ -65,6 +68,15 @@ def find_person(text: str) -> Person | None:
         return Person(word, _relation(word), m.start(), m.end())
     for m in _POSSESSIVE.finditer(text):
         name = stop_words_removed(m[1])
+        if name and not _NOT_A_PERSON.match(name):
+            return Person(name, "", m.start(), m.end())
+    return None if _FIRST_PERSON.search(text) else _named(text)
+
+
+def _named(text: str) -> Person | None:
+    """A capitalised word that is none of the usual ones, in a question that does not speak of the asker."""
+    for m in _CAPITALISED.finditer(text.strip(), 1):
+        name = stop_words_removed(m[0])
         if name and not _NOT_A_PERSON.match(name):
             return Person(name, "", m.start(), m.end())
     return None

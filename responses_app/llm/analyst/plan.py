@@ -88,16 +88,13 @@ def make_plan(question: Question, subjects: Sequence[Subject], today: date) -> P
 
 
 def is_clear(ask: Ask) -> bool:
-    """Whether it is said of what a figure is wanted; "all" will do for latest values, what is abnormal and overviews."""
-    return (
-        bool(ask.mentions)
-        or not (set(ask.measures) - _OF_ALL)
-        and bool(set(ask.measures) & _OF_ALL)
-        and ask.limit is None
-    )
+    """Whether it is said of what a figure is wanted; latest values and overviews may be of everything."""
+    if ask.mentions or Measure.OVERVIEW in ask.measures:
+        return True
+    return bool(ask.measures) and set(ask.measures) <= _OF_ALL and ask.limit is None
 
 
-_OF_ALL = {Measure.LATEST, Measure.STATUS, Measure.OVERVIEW, Measure.READINGS}
+_OF_ALL = {Measure.LATEST, Measure.STATUS, Measure.READINGS}
 
 
 def _as_trend(ask: Ask, conditions: Sequence[Condition]) -> Ask:
@@ -172,8 +169,8 @@ def _arguments(
 def _parts(ask: Ask, subject: Subject, today: date) -> list[Part]:
     """The calls of one ask about one person, the most particular wish first."""
     measures = set(ask.measures)
-    if Measure.OVERVIEW in measures:
-        return [Part(ask, _arguments("overview", ask.mentions, subject, None), subject)]
+    if Measure.OVERVIEW in measures and ask.limit is None:
+        return _simple(ask, subject, "overview")
     if _is_comparison(ask):
         return _comparison(ask, subject, today)
     if ask.with_previous and not (measures & set(FIGURES)):

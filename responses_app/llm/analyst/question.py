@@ -23,6 +23,7 @@ from responses_app.llm.analyst.measures import (
     find_measures,
     group_by,
     last_n,
+    which_period,
     with_the_previous,
 )
 from responses_app.llm.analyst.people import Person, find_person, has_pronoun, speaks_of_both, zh_owner
@@ -32,7 +33,10 @@ from responses_app.llm.analyst.text import is_chinese, masked, normalised
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One thing asked of the data: measures of some indicators over some periods."""
+    """One thing asked of the data: measures of some indicators over some periods.
+
+    ``best``: which of the calendar periods ``group`` is looked for. ``unit``: the unit an answer is wanted in.
+    """
 
     measures: tuple[Measure, ...]
     mentions: tuple[Mention, ...] = ()
@@ -44,6 +48,8 @@ class Ask:
     about_many: bool = False
     how_much: bool = False
     with_previous: bool = False
+    best: bool = False
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +108,15 @@ _COMPARING = re.compile(
     r"\b(?:compar\w*|versus|vs|differ\w*|than)\b|比较|对比|相比|差别|差异|相差|比(?!例|如|率|重)", re.IGNORECASE
 )
 _SEPARATOR = re.compile(
-    r"[;。！？；\n]+|[.!?]+(?=\s|$)|[,，、]+"
+    r"[;。！？；\n]+|(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bvs)[.!?]+(?=\s|$)|[,，、]+"
     r"|(?<![A-Za-z])(?:and then|and also|and|then|also|plus|as well as|but|or else)(?![A-Za-z])"
     r"|以及|还有|并且|并(?!发|且)|同时|然后|(?<!总)和(?!谐)|与|跟|另外|而且|再(?!见|次)",
     re.IGNORECASE,
 )
 _OTHERWISE = re.compile(r"\b(?:otherwise|or else|else|if not)\b|否则|不然|要不然", re.IGNORECASE)
 _FOLLOW_UP = re.compile(
-    r"^\s*(?:and|what about|how about|what if|ok(?:ay)? and|same (?:for|with)|then|so|also|now)\b|^\s*(?:那|那么|还有|再看|换成|同样|呢)|呢\s*[?？]?\s*$",
+    r"^\s*(?:and|what about|how about|what if|ok(?:ay)? and|same (?:for|with)|then|so|also|now)\b|^\s*(?:那|那么"
+    r"|还有|再看|换成|同样|呢)|呢\s*[?？]?\s*$",
     re.IGNORECASE,
 )
 _TOTAL = re.compile(r"total|总", re.IGNORECASE)
@@ -119,7 +126,10 @@ _MAX_MENTIONS = 20
 def read_question(
     text: str, today: date, tools: Sequence[ToolDefinition] = (), earlier: Sequence[str] = ()
 ) -> Question:
-    """What ``text`` asks. ``earlier`` are the questions before it, oldest first: a follow-up takes from the last what it leaves out."""
+    """What ``text`` asks. ``earlier`` are the questions before it, oldest first.
+
+    A follow-up takes what it leaves out from the last of them.
+    """
     question = _read(normalised(text), today, tools)
     if not earlier or question.kind is not None:
         return question
@@ -134,7 +144,7 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
     actions = find_actions(_without_conditions(draft.mask, conditions), clauses, tools)
     data, requests = _sorted(draft, clauses, actions)
     asks = _asks(draft, data)
-    person = _person(draft)
+    person = _person(draft, clauses, data, bool(asks), requests)
     asks = _with_unknown(draft, data, asks, person, bool(requests))
     question = Question(
         text=text,
@@ -237,7 +247,8 @@ def _is_otherwise(mask: str, begin: int, stop: int) -> bool:
 
 def _reads_data(draft: _Draft, action: Action, begin: int, stop: int) -> bool:
     """Whether a request is to pass on a value, so that it has to be looked up."""
-    passes_on = action.purpose in READING or action.purpose == "own"
+    given = action.purpose == "log" and re.search(r"\d", draft.mask[begin:stop])
+    passes_on = (action.purpose in READING or action.purpose == "own") and not given
     return passes_on and any(begin <= m.begin < stop for m in draft.mentions)
 
 
@@ -272,12 +283,31 @@ def _ask(draft: _Draft, span: Span) -> Ask:
         periods=tuple(p for p in draft.periods if begin <= p.begin < stop and p.possible),
         limit=next((x for x in draft.limits if begin <= x.begin < stop), None),
         count=last_n(here),
-        group=group_by(here),
+        group=which_period(here) or group_by(here),
+        best=which_period(here) is not None,
+        unit=_unit_wanted(here),
         when=asks_when(here),
         about_many=asks_about_many(here),
         how_much=asks_how_much(here),
         with_previous=with_the_previous(here),
     )
+
+
+_UNIT_WANTED = re.compile(
+    r"\b(?:in|as|converted to)\s+(?:units? of\s+)?([A-Za-z%µμ]{1,10}/[A-Za-z0-9]{1,6}|kilometers?|kilometres?|km"
+    r"|miles?|met(?:er|re)s?|feet|foot"
+    r"|inch(?:es)?|cm|kg|kilograms?|kilos|pounds?|lbs?|stones?|grams?|ounces?|lit(?:er|re)s?|gallons?|celsius"
+    r"|fahrenheit|kelvin|mmhg|kpa"
+    r"|dollars?|euros?|bananas?|hours?|minutes?|seconds?|percent|bpm|volts?|watts?|decibels?|calories|joules?)\b"
+    r"|(?:用|以|换算成|折合|按)\s*([A-Za-z%µμ]{1,10}/[A-Za-z]{1,6}|公里|千米|米|厘米|英里|公斤|千克|斤|磅|升|毫升"
+    r"|摄氏度|华氏度|美元|人民币|小时|分钟)(?:表示|计算|来说|为单位|是多少)?",
+    re.IGNORECASE,
+)
+
+
+def _unit_wanted(text: str) -> str:
+    m = _UNIT_WANTED.search(text)
+    return (m[1] or m[2]) if m else ""
 
 
 def _stands_alone(before: Ask, ask: Ask) -> bool:
@@ -303,6 +333,8 @@ def _together(first: Ask, second: Ask) -> Ask:
         about_many=first.about_many or second.about_many,
         how_much=first.how_much or second.how_much,
         with_previous=first.with_previous or second.with_previous,
+        best=first.best or second.best,
+        unit=first.unit or second.unit,
     )
 
 
@@ -324,23 +356,46 @@ def _impossible(draft: _Draft, data: list[Span]) -> Period | None:
     return next((p for p in draft.periods if not p.possible and any(b <= p.begin < s for b, s in data)), None)
 
 
-def _person(draft: _Draft) -> Person | None:
-    return find_person(draft.mask) or zh_owner(draft.mask, _ZH_OWNER_STOP) or _other_owner(draft)
+def _person(
+    draft: _Draft, clauses: Sequence[Span], data: Sequence[Span], asks: bool, requests: Sequence[Request]
+) -> Person | None:
+    """Whose data is asked for, other than the asker's. Whom a request goes to is no such person."""
+    mask = draft.mask
+    for begin, stop in clauses:
+        if (begin, stop) not in data and requests:
+            mask = masked(mask, begin, stop)
+    if requests:
+        for m in _RECIPIENT.finditer(mask):
+            mask = masked(mask, m.start(), m.end())
+    found = find_person(mask) or zh_owner(mask, _ZH_OWNER_STOP) or _other_owner(mask)
+    return found if found and (asks or found.relation or not requests) else None
 
 
-_ZH_OWNER_STOP = re.compile(
-    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上次|上一次|之前|以前|平时|平均|最高|最低|最大|最小|总|所有|全部|历史|近期|这次|本次|空腹|餐后|一下|查|看|帮|请|和|与|跟|告诉|显示|列出|比较|对比|知道"
-    r"|那|期间|时候|时|里|中|内|早上|晚上|上午|下午|静息|日常|每天|每日|每周|每月|多少|什么|哪|有|是|在|从|到|一次|几|次|天|周|月|年|给|把|超过|高于|低于|想|要|能|可以|下|的|得|过去|异常|正常|血液|身体|尿液|体检|化验|检查"
-)
-_OWNER_EN = re.compile(
-    r"\ue000\s*(?:levels?\s+|values?\s+|readings?\s+)?(?:of|in|on|for)\s+(?:my\s+|the\s+|an?\s+|our\s+)?([A-Za-z][A-Za-z-]{2,})(?:\s+([A-Za-z][A-Za-z-]{2,}))?",
+_RECIPIENT = re.compile(
+    r"\b(?:to|e-?mail|text|tell|notify|inform|message|call|alert|send)\s+(?:my\s+|the\s+)?[A-Za-z]+(?!['’A-Za-z])"
+    r"|(?:给|向|通知|告诉)我?(?:的)?[\u4e00-\u9fff]{1,3}(?!的)",
     re.IGNORECASE,
 )
+_ZH_OWNER_STOP = re.compile(
+    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上次|上一次|之前|以前|平时|平均"
+    r"|最高|最低|最大|最小|总|所有|全部|历史|近期|这次|本次|空腹|餐后|一下|查|看|帮|请|和|与|跟|告诉|显示|列出|比较"
+    r"|对比|知道"
+    r"|那|期间|时候|时|里|中|内|早上|晚上|上午|下午|静息|日常|每天|每日|每周|每月|多少|什么|哪|有|是|在|从|到|一次"
+    r"|几|次|天|周|月|年|给|把|超过|高于|低于|想|要|能|可以|下|的|得|过去|异常|正常|血液|身体|尿液|体检|化验|检查"
+    r"|报告|医院|门诊|诊所|餐|饭|早|晚|午|夜|晨|运动|锻炼|睡前|起床|手环|手表|设备|仪器?|家里|家庭|单位|年度|季度"
+    r"|结果|数据|记录|指标|服药|吃药|治疗|用药|休息|安静|抽血|静脉|指尖|真实|具体|对应|相关|各|这|每|个|月份|前|后"
+    r"|过程|春天|夏天|秋天|冬天|春节|国庆|过年"
+)
+_OWNER_EN = re.compile(
+    r"\ue000\s*(?:levels?\s+|values?\s+|readings?\s+)?(?:of\s+(?:my\s+|the\s+|an?\s+|our\s+)?|(?:in|on"
+    r"|for)\s+(?:my\s+|the\s+|an?\s+|our\s+|(?=[A-Z])))"
+    r"([A-Za-z][A-Za-z-]{2,})(?:\s+([A-Za-z][A-Za-z-]{2,}))?"
+)
 
 
-def _other_owner(draft: _Draft) -> Person | None:
+def _other_owner(mask: str) -> Person | None:
     """Something else an English question gives an indicator to ("the temperature on Mars")."""
-    m = _OWNER_EN.search(draft.mask)
+    m = _OWNER_EN.search(mask)
     if not m:
         return None
     left = stop_words_removed(" ".join(word for word in m.groups() if word))

@@ -1,4 +1,4 @@
-"""Whole replies that hold no figure: greetings, help, and every way to say that something cannot be answered or done."""
+"""Whole replies that hold no figure: greetings, help, and the ways to say that something cannot be done."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,13 @@ from responses_app.llm.analyst.wording import Wording
 def abilities(say: Wording) -> str:
     """What the analyst can do."""
     return say.pick(
-        "I can tell you about the health data that is stored here: the latest value of an indicator or its value on a day, its "
-        "trend, average, lowest, highest, total or number of readings, how two periods compare, and what was above or below a "
+        "I can tell you about the health data that is stored here: the latest value of an indicator or its value on "
+        "a day, its "
+        "trend, average, lowest, highest, total or number of readings, how two periods compare, and what was above "
+        "or below a "
         "limit. For example: “How is my fasting glucose trending?” or “What data do you have?”",
-        "我可以查询这里保存的健康数据：某项指标的最近数值或某天的数值、趋势、平均、最低、最高、合计、次数，两个时间段的对比，"
+        "我可以查询这里保存的健康数据：某项指标的最近数值或某天的数值、趋势、平均、最低、最高、合计、次数，"
+        "两个时间段的对比，"
         "以及高于或低于某个界限的记录。例如：“我的空腹血糖趋势如何？”或“有哪些数据？”",
     )
 
@@ -66,8 +69,8 @@ def no_family_tool(say: Wording) -> str:
 def impossible_period(written: str, say: Wording) -> str:
     """For a date that no calendar has, or a period that ends before it begins."""
     return say.pick(
-        f"“{shown(written)}” is no possible date or period, so there is nothing to look up.",
-        f"“{shown(written)}”不是有效的日期或时间段，无法查询。",
+        f"“{shown(written)}” is not a date or period that I can look up.",
+        f"“{shown(written)}”不是可以查询的日期或时间段。",
     )
 
 
@@ -128,14 +131,15 @@ def needs(tool: str, names: str, say: Wording) -> str:
     )
 
 
-def calling(tool: str, proposed: str, say: Wording) -> str:
-    """That a tool is being called, naming the day that was proposed."""
+def calling(tool: str, day: str, proposed: str, say: Wording) -> str:
+    """That a tool is being called, naming the day it is for, and that it was proposed if it was."""
     if proposed:
         return say.pick(
             f"I am calling `{tool}` with {proposed} as the proposed date.",
             f"现在调用 `{tool}`，建议日期为 {proposed}。",
         )
-    return say.pick(f"I am calling `{tool}`.", f"现在调用 `{tool}`。")
+    when = say.pick(f" for {day}", f"，日期为 {day}") if day else ""
+    return say.pick(f"I am calling `{tool}`{when}.", f"现在调用 `{tool}`{when}。")
 
 
 def condition_outcome(condition: str, holds: bool | None, say: Wording) -> str:

@@ -41,9 +41,14 @@ def shown(value: object, limit: int = 80) -> str:
 
 
 def quoted(text: str, limit: int = 4000) -> str:
-    """Text from outside as it came, without control characters, cut to ``limit``; several lines become a block quote."""
+    """Text from outside without control characters, cut to ``limit``; several lines become a block quote."""
     clean = _CONTROL.sub(" ", text).strip()
     clean = clean if len(clean) <= limit else clean[: limit - 1] + "…"
     if "\n" not in clean:
         return clean
     return "\n" + "\n".join(f"> {line}" for line in clean.splitlines())
+
+
+def word_set(text: str) -> frozenset[str]:
+    """A list of words written as one text."""
+    return frozenset(text.split())

@@ -23,9 +23,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """``question`` is what the user said last, "" when that was no text; ``earlier`` the questions before it, oldest first.
+    """``question`` is what the user said last, "" when that was no text; ``earlier`` are those before, oldest first.
 
-    ``client_calls_before`` counts the calls of the caller's tools in the turn before: none may mean that it asked for a detail.
+    ``client_calls_before`` counts the calls of the caller's tools in the turn before: none may mean that a detail was
+    asked for.
     """
 
     question: str

@@ -136,10 +136,10 @@ def _because(part: TestPart, result: Result, say: Wording) -> str:
         {Measure.MAXIMUM: result.maximum, Measure.MINIMUM: result.minimum}.get(test.measure) if test.measure else None
     )
     point = point or next(iter(result.readings), None)
-    label = {Measure.MAXIMUM: ("highest ", "最高"), Measure.MINIMUM: ("lowest ", "最低")}.get(
-        test.measure or Measure.LATEST, ("latest ", "最近一次")
+    label = {Measure.MAXIMUM: ("highest", "最高"), Measure.MINIMUM: ("lowest", "最低")}.get(
+        test.measure or Measure.LATEST, ("latest", "最近一次")
     )
-    named = whose + say.pick(*label) + say.indicator(result.indicator)
+    named = say.latest_of(part.subject, result, *label)
     return say.pick(f"{capitalised(named)} is {say.dated(point, result)}.", f"{named}为 {say.dated(point, result)}。")
 
 

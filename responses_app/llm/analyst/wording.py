@@ -127,6 +127,11 @@ class Wording:
             return self.pick(" in that time", "在该时间段")
         return self.pick(f" for “{shown(period.text)}”", f"在“{shown(period.text)}”")
 
+    def latest_of(self, subject: Subject, result: Result, en: str = "latest", zh: str = "最近一次") -> str:
+        """An indicator's latest (or another) value, as a subject: "your latest LDL cholesterol"."""
+        name = self.indicator(result.indicator)
+        return self.pick(f"{self.whose(subject)}{en} {name}", f"{self.whose(subject).removesuffix('的')}{zh}的{name}")
+
     def limit(self, limit: Limit, *, second: bool = False) -> str:
         """A limit as it was asked for: "above 7 mmol/L"."""
         above = limit.second_above if second else limit.above
