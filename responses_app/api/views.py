@@ -34,11 +34,8 @@ class ResponsesView(AsyncApiView):
 
     async def post(self, request: Request) -> HttpResponseBase:
         """Creates a response: its stream, or its last word as JSON."""
-        body = read_json_object(request)
-        user = named_user(request, body.get("user"))
-        parsed = parse_request(body, _NAMES, strict=request.headers.get("X-Mirobody-Strict") == "1")
-        order = await in_thread(accept, _account_id(request), user, parsed, _wants_side_channel(request, parsed))
-        if parsed.stream:
+        order = await in_thread(_accepted, request)
+        if order.request.stream:
             return _event_stream(_followed(order))
         return await _json_answer(order)
 
@@ -59,6 +56,14 @@ class ResponseView(AsyncApiView):
         """Deletes the stored response."""
         await in_thread(_retrieve_and_delete, _account_id(request), response_id, named_user(request))
         return JsonResponse({"id": response_id, "object": "response.deleted", "deleted": True})
+
+
+def _accepted(request: Request) -> TurnOrder:
+    """The started turn of a request. Takes a while for a large body, so it must not run on the event loop."""
+    body = read_json_object(request)
+    user = named_user(request, body.get("user"))
+    parsed = parse_request(body, _NAMES, strict=request.headers.get("X-Mirobody-Strict") == "1")
+    return accept(_account_id(request), user, parsed, _wants_side_channel(request, parsed))
 
 
 def _account_id(request: Request) -> int:

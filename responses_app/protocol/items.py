@@ -100,7 +100,7 @@ def text_or_list_tag(value: Any) -> str:
 
 
 Content = Annotated[
-    Annotated[str, Tag("tag:text")] | Annotated[list[ContentPart], Tag("tag:list")],
+    Annotated[str, Tag("tag:text")] | Annotated[list[ContentPart], Tag("tag:list"), Field(fail_fast=True)],
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]
@@ -141,7 +141,7 @@ class ReasoningItem(WireModel):
     """Replayed reasoning, as it was given out."""
 
     type: Literal["reasoning"]
-    summary: list[SummaryText] = []
+    summary: list[SummaryText] = Field(default=[], fail_fast=True)
     encrypted_content: str | None = None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.protocol.items import (
@@ -23,6 +24,7 @@ from responses_app.protocol.wire import WireModel, invalid_request
 
 MODELS = ("mirobody-flash", "mirobody-expert")
 MAX_INPUT_ITEMS = 2000
+MAX_METADATA_PAIRS = 16
 
 Include = Literal[
     "reasoning.encrypted_content",
@@ -66,12 +68,13 @@ class StreamOptions(WireModel):
 MetadataKey = Annotated[str, Field(max_length=64)]
 MetadataValue = Annotated[str, Field(max_length=512)]
 Input = Annotated[
-    Annotated[str, Tag("tag:text")] | Annotated[list[InputItem], Tag("tag:list"), Field(max_length=MAX_INPUT_ITEMS)],
+    Annotated[str, Tag("tag:text")]
+    | Annotated[list[InputItem], Tag("tag:list"), Field(max_length=MAX_INPUT_ITEMS, fail_fast=True)],
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]
 BuiltinTools = Annotated[
-    Annotated[Literal["auto", "none"], Tag("tag:text")] | Annotated[list[str], Tag("tag:list")],
+    Annotated[Literal["auto", "none"], Tag("tag:text")] | Annotated[list[str], Tag("tag:list"), Field(fail_fast=True)],
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]
@@ -89,14 +92,14 @@ class ResponseRequest(WireModel):
     store: bool = True
     previous_response_id: str | None = Field(default=None, max_length=256)
     session_id: str | None = Field(default=None, min_length=1, max_length=128)
-    tools: list[Tool] = Field(default=[], max_length=MAX_TOOLS)
+    tools: list[Tool] = Field(default=[], max_length=MAX_TOOLS, fail_fast=True)
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
     mode: Literal["agent", "model"] = "agent"
     builtin_tools: BuiltinTools = "auto"
     text: TextOptions = TextOptions()
     background: bool = False
-    metadata: dict[MetadataKey, MetadataValue] = Field(default={}, max_length=16)
+    metadata: dict[MetadataKey, MetadataValue] = {}
     strict: bool = False
     temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
     top_p: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
@@ -110,12 +113,18 @@ class ResponseRequest(WireModel):
     prompt_cache_retention: Literal["in-memory", "in_memory", "24h"] | None = None
     stream_options: StreamOptions = StreamOptions()
     top_logprobs: int = Field(default=0, ge=0, le=20)
-    include: list[Include] = []
+    include: list[Include] = Field(default=[], fail_fast=True)
 
     @field_validator("metadata", mode="before")
     @classmethod
-    def _without_nulls(cls, value: Any) -> Any:
-        return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
+    def _few_without_nulls(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        pairs = {key: item for key, item in value.items() if item is not None}
+        # Counted before the pairs are validated: dictionaries do not stop at their first fault.
+        if len(pairs) > MAX_METADATA_PAIRS:
+            raise PydanticCustomError("too_many_items", "More than {most} pairs.", {"most": MAX_METADATA_PAIRS})
+        return pairs
 
     @property
     def items(self) -> list[InputItem]:
