@@ -45,7 +45,7 @@ def asked_for(name: str) -> Asked:
 
 
 def resolve(names: Sequence[str], records: HealthRecordQuerySet) -> dict[str, list[Series]]:
-    """For each name, as asked, the series in ``records`` that it means; an empty list when there is none. One query."""
+    """For each name, as asked, the series in ``records`` that it means; an empty list for none. Two queries."""
     wanted = [asked_for(name) for name in names]
     present = series_in(records.filter(_candidates(wanted)))
     return {asked.name: asked.choose(present) for asked in wanted}

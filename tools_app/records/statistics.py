@@ -1,16 +1,19 @@
 """Figures over records: counts, aggregates, periods, trends. The database computes; only rows to show are loaded."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any, Literal
 
-from django.db.models import Avg, Case, Count, F, FloatField, Max, Min, Q, Sum, Value, When
+from django.db import models
+from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, Sum, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, TruncMonth, TruncWeek, TruncYear
 
 from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord, HealthRecordQuerySet
-from tools_app.standardization import concepts
+from tools_app.standardization import concepts, find_concept
 
 MAX_POINTS = 60
 LEAST_FOR_TREND = 3
@@ -27,6 +30,9 @@ _PERIODS: dict[str, Any] = {
     "month": TruncMonth("local_date"),
     "year": TruncYear("local_date"),
 }
+# The longest time, in days, whose days, weeks or months are at most MAX_POINTS wherever it begins.
+_BUCKETS: dict[GroupBy, int] = {"day": MAX_POINTS, "week": 7 * (MAX_POINTS - 1), "month": 28 * (MAX_POINTS - 1)}
+_LAST_BUCKET: GroupBy = "year"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,47 +62,39 @@ class Series:
 
 
 def series_in(records: HealthRecordQuerySet) -> list[Series]:
-    """The series that occur, by title, with how many readings each has and from when to when. One query."""
-    uncoded = Q(analyte="")
-    rows = (
-        records.order_by()
-        .annotate(
-            series_name=Case(When(uncoded, then=F("name")), default=Value("")),
-            series_unit=Case(When(uncoded, then=F("canonical_unit")), default=Value("")),
-        )
-        .values("analyte", "series_name", "series_unit")
-        .annotate(
-            n=Count("id"),
-            numbers=Count("canonical_number"),
-            first=Min("local_date"),
-            last=Max("local_date"),
-            unit_written=Max("canonical_unit"),
-            canonical=Max("canonical_name"),
-            written=Max("indicator"),
-            code=Max("loinc_code"),
-        )
-    )
-    return sorted((_series(dict(row)) for row in rows), key=lambda series: (series.title.casefold(), series.unit))
+    """The series that occur, by title, with how many readings each has and from when to when. Two queries."""
+    found = [*_coded(records.filter(analyte__gt="")), *_uncoded(records.filter(analyte=""))]
+    return sorted(found, key=lambda series: (series.title.casefold(), series.unit))
 
 
-def _series(row: dict[str, Any]) -> Series:
-    # Results in words have neither the unit nor the code of the analyte's numbers.
-    measured = bool(row["numbers"]) or not row["analyte"]
-    return Series(
-        analyte=row["analyte"],
-        name=row["series_name"],
-        unit=row["unit_written"] if measured else "",
-        title=row["canonical"] or row["written"],
-        code=(_code_for(row["analyte"]) if measured else None) or row["code"],
-        count=row["n"],
-        first=row["first"],
-        last=row["last"],
-    )
+def _coded(records: HealthRecordQuerySet) -> Iterator[Series]:
+    rows = _with_extent(records, "analyte").annotate(numbers=Count("canonical_number"))
+    for row in map(dict[str, Any], rows):
+        title, unit, code = _described(row["analyte"], measured=bool(row.pop("numbers")))
+        yield Series(name="", unit=unit, title=title, code=code, **row)
 
 
-def _code_for(analyte: str) -> str | None:
-    """The analyte's code in the unit its readings are given in, whatever units they were written in."""
-    return next((c.code for c in concepts() if c.analyte == analyte and c.code_unit == c.unit), None)
+def _uncoded(records: HealthRecordQuerySet) -> Iterator[Series]:
+    rows = _with_extent(records, "name", "canonical_unit").annotate(title=Max("indicator"))
+    for row in map(dict[str, Any], rows):
+        yield Series(analyte="", unit=row.pop("canonical_unit"), code="", **row)
+
+
+def _with_extent(records: HealthRecordQuerySet, *by: str) -> models.QuerySet[HealthRecord, Any]:
+    extent = {"count": Count("id"), "first": Min("local_date"), "last": Max("local_date")}
+    rows: models.QuerySet[HealthRecord, Any] = records.order_by().values(*by).annotate(**extent)
+    return rows
+
+
+@cache
+def _described(analyte: str, *, measured: bool) -> tuple[str, str, str]:
+    """Name, unit and code of an analyte as results give them: of its numbers, or else of its results in words."""
+    concept = next((concept for concept in concepts() if concept.analyte == analyte), None)
+    if concept is None:
+        return analyte, "", ""
+    unit = concept.unit if measured else ""
+    coded = find_concept(concept.name, unit or None)
+    return concept.name, unit, coded.code if coded and coded.analyte == analyte else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +156,11 @@ def points(records: HealthRecordQuerySet) -> tuple[list[tuple[date, float]], Gro
     line = [(day, value) for day, value in single[: MAX_POINTS + 1] if value is not None]
     if len(line) <= MAX_POINTS:
         return line, None
-    buckets: tuple[GroupBy, ...] = ("day", "week", "month")
-    for bucket in buckets:
-        rows, more = by_period(records, bucket, MAX_POINTS)
-        if not more:
-            return [(row["period"], row["average"]) for row in rows], bucket
-    rows, _ = by_period(records, "year", MAX_POINTS)
-    return [(row["period"], row["average"]) for row in rows], "year"
+    first, last = single.first(), single.last()
+    days = (last[0] - first[0]).days if first and last else 0
+    bucket = next((bucket for bucket, most in _BUCKETS.items() if days < most), _LAST_BUCKET)
+    rows, _ = by_period(records, bucket, MAX_POINTS)
+    return [(row["period"], row["average"]) for row in rows], bucket
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     query = _read(arguments, zone)
     meant = resolve(query.indicators, records) if query.indicators else {}
     in_period = within(records, query.period)
-    present = {series.key: series for series in series_in(_narrowed(in_period, meant))}
+    present = {series.key: series for series in _present(in_period, query, meant)}
     shown, next_series = _page(_in_order(meant, present), query)
     query = _bounded(query, len(shown))
     answers = [_OPERATIONS[query.operation](series, in_period.filter(series.condition), query) for series in shown]
@@ -117,12 +117,12 @@ def _moment(arguments: Arguments, name: str, zone: ZoneInfo) -> Moment | None:
         raise TryDifferently(f"`{name}` {error}.") from None
 
 
-def _narrowed(records: HealthRecordQuerySet, meant: dict[str, list[Series]]) -> HealthRecordQuerySet:
-    """The records of the series that were asked for; all when none was named."""
+def _present(in_period: HealthRecordQuerySet, query: Query, meant: dict[str, list[Series]]) -> list[Series]:
+    """The series there are in the period, of those that were asked for; of all when none was named."""
     if not meant:
-        return records
-    series = [one for several in meant.values() for one in several]
-    return _of_any(records, series)
+        return series_in(in_period)
+    asked = [one for several in meant.values() for one in several]
+    return asked if query.period == Period() else series_in(_of_any(in_period, asked))
 
 
 def _of_any(records: HealthRecordQuerySet, series: Sequence[Series]) -> HealthRecordQuerySet:
