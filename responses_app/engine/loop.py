@@ -199,9 +199,10 @@ class AgentTurn:
                 if cut is not None:
                     return cut
         except UpstreamError:
-            if time.monotonic() < self._turn.limits.deadline:
+            cut = self._cut_off()
+            if cut is None:
                 raise
-            return CutShort("max_duration")
+            return cut
         finally:
             stream.close()
             self._meter.add(call, draft.usage, "".join(draft.reasoning), draft.answer())
@@ -224,6 +225,7 @@ class AgentTurn:
             tool_choice=named or "auto",
             timeout=max(0.0, self._turn.limits.deadline - time.monotonic()),
             today=self._turn.today,
+            stop_requested=self._stop_requested,
         )
 
     def _tell(self, event: ModelEvent, draft: _StepDraft) -> list[Event]:

@@ -1,6 +1,6 @@
-"""What the turn needs from outside: a model and a runner of server tools. They are implemented in llm/ and services/."""
+"""What the turn needs from outside: a model and a runner of server tools. They are made in llm/ and services/."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -23,7 +23,8 @@ class ModelCall:
 
     ``system`` is the server's own prompt and the caller's instructions; ``entries`` the conversation, the current turn
     included. ``tool_choice`` is ``"auto"`` or the name of the tool to call. ``timeout`` is what is left of the turn, in
-    seconds. ``today`` is the Subject's date, ISO 8601.
+    seconds. ``today`` is the Subject's date, ISO 8601. ``stop_requested`` tells, from any thread, that nobody waits for
+    the answer any more.
     """
 
     model: str
@@ -33,6 +34,7 @@ class ModelCall:
     tool_choice: str
     timeout: float
     today: str
+    stop_requested: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,9 @@ class ModelBackend(Protocol):
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """Yields events in batches that arrived together, at once as they come; exactly one ``Stopped`` comes last.
 
-        Closing the iterator stops the inference and frees its connection. Raises ``UpstreamError`` for a provider's
-        fault, with a message that holds nothing of the provider's text.
+        Closing the iterator stops the inference and frees its connection. So does ``call.stop_requested`` while the
+        model is silent, within about half a second. Raises ``UpstreamError`` for that and for a provider's fault, with
+        a message that holds nothing of the provider's text.
         """
         ...
 

@@ -18,6 +18,7 @@ import openai
 
 from responses_app.engine.ports import ModelCall, ModelEvent
 from responses_app.llm import faults
+from responses_app.llm.breaking_off import breaks_off
 from responses_app.llm.chunks import Answer, SseDecoder
 from responses_app.llm.faults import CLIENT_FAULTS, ProviderError, provider_error
 from responses_app.llm.messages import to_request
@@ -47,19 +48,20 @@ class ChatCompletionsProvider:
         request = to_request(call, self._models[call.model])
         try:
             with ExitStack() as connection:
-                received = self._send(request, deadline, connection)
-                yield from _batches(_until(deadline, received))
+                answer = self._send(request, deadline, connection)
+                connection.enter_context(breaks_off(answer.http_response, call.stop_requested))
+                yield from _batches(_until(deadline, answer.iter_bytes()))
         except CLIENT_FAULTS as error:
             fault = provider_error(error)
         else:
             return
         raise fault
 
-    def _send(self, request: dict[str, Any], deadline: float, connection: ExitStack) -> Iterator[bytes]:
-        """The body of a successful answer, as it comes. Retries faults that may pass, as long as time is left."""
+    def _send(self, request: dict[str, Any], deadline: float, connection: ExitStack) -> openai.APIResponse[Any]:
+        """A successful answer, its body still to come. Retries faults that may pass, as long as time is left."""
         for retry in count():
             try:
-                return connection.enter_context(self._attempt(request, deadline)).iter_bytes()
+                return connection.enter_context(self._attempt(request, deadline))
             except openai.APIError as error:
                 delay = _retry_delay(error, retry)
                 if delay is None or monotonic() + delay >= deadline:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from mirobody_site.tenancy.errors import ConflictError, InvalidRequestError, NotFoundError
+from mirobody_site.tenancy.errors import ConflictError, InvalidRequestError
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import get_or_create_subject
 from responses_app.models import Conversation, PendingCall, Response
@@ -18,7 +18,7 @@ from responses_app.protocol.response import new_response
 from responses_app.selectors import find_previous, pending_call_ids
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lost_turns import fail_if_lost
-from responses_app.services.resume import already_resumed, check_replay, check_resume
+from responses_app.services.resume import already_resumed, check_replay, check_resume, previous_not_found
 from responses_app.services.turn_order import TurnOrder, request_from_row, request_to_json
 from responses_app.streaming.backends import event_log, request_slots
 
@@ -65,11 +65,7 @@ def _previous(subject_id: int | None, request: ResponseRequest, now: datetime) -
         return None
     previous = find_previous(subject_id, request.previous_response_id)
     if previous is None:
-        raise NotFoundError(
-            f"Previous response with id '{request.previous_response_id}' not found.",
-            code="previous_response_not_found",
-            param="previous_response_id",
-        )
+        raise previous_not_found(request.previous_response_id)
     _check_can_be_continued(fail_if_lost(previous))
     check_resume(request, pending_call_ids(previous.pk, now))
     return previous
@@ -94,7 +90,7 @@ def _write(order: TurnOrder, previous: Response | None) -> TurnOrder:
     """Row, claimed calls and the promise to run the turn, or nothing of it."""
     subject_id = order.subject_id or get_or_create_subject(order.account_id, order.user or "").pk
     order = replace(order, subject_id=subject_id)
-    conversation = previous.conversation if previous else Conversation.objects.create(subject_id=subject_id)
+    conversation = _kept(previous) if previous else Conversation.objects.create(subject_id=subject_id)
     created_at = datetime.fromtimestamp(order.created_at, UTC)
     request = request_to_json(order.request)
     Response.objects.create(
@@ -116,6 +112,14 @@ def _write(order: TurnOrder, previous: Response | None) -> TurnOrder:
     _claim(order)
     transaction.on_commit(lambda: _start(order))
     return order
+
+
+def _kept(previous: Response) -> Conversation:
+    """The conversation that goes on. From here on a deletion of ``previous`` waits, and finds what continues it."""
+    conversation = Conversation.objects.select_for_update().filter(pk=previous.conversation_id).first()
+    if conversation is None or not Response.objects.live(timezone.now()).filter(pk=previous.pk).exists():
+        raise previous_not_found(previous.pk)
+    return conversation
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.errors import InvalidRequestError, NotFoundError
 from responses_app.protocol.items import FunctionCallItem
 from responses_app.protocol.request import ResponseRequest
 
@@ -42,6 +42,15 @@ def check_replay(request: ResponseRequest) -> None:
 def already_resumed() -> InvalidRequestError:
     """Outputs for a response that is no handoff, or that was resumed already."""
     return _refusal("previous response has no pending function calls")
+
+
+def previous_not_found(response_id: str) -> NotFoundError:
+    """The response to continue is unknown, expired, deleted or another Subject's."""
+    return NotFoundError(
+        f"Previous response with id '{response_id}' not found.",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    )
 
 
 def _check_outputs(request: ResponseRequest, pending: Sequence[str]) -> None:

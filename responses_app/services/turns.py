@@ -25,6 +25,7 @@ from responses_app.protocol.events import Event
 from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
+from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
 from responses_app.services.tool_runner import ServerTools
 from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
@@ -133,12 +134,16 @@ def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
 
 
 def _history(order: TurnOrder) -> list[Entry]:
-    """The conversation before this turn, server tool calls and results included."""
+    """The conversation before this turn, server tool calls and results included. Raises ``NotFoundError`` when a turn
+    that leaves no row finds it deleted."""
     previous_id = order.request.previous_response_id
     if previous_id is None:
         return []
     entries: list[Entry] = []
-    for turn in conversation_turns(previous_id):
+    turns = list(conversation_turns(previous_id))
+    if not turns:
+        raise previous_not_found(previous_id)
+    for turn in turns:
         items = ResponseRequest.model_validate({"input": turn.input}).items
         entries += entries_from_input(items, partial(unseal, order.account_id))
         entries += [entry_from_json(value) for value in turn.added]

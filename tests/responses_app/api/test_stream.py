@@ -357,12 +357,16 @@ def leave_stream_early(account: Account, body: dict[str, Any], upstream: Upstrea
         live.until("response.output_text.delta")
 
 
+MODELS_LEFT_ALONE = {"talking": Step(text=talking), "silent": Step(text=["Hel", threading.Event()])}
+
+
 @pytest.mark.parametrize("leave", [leave_early, leave_stream_early], ids=["json", "stream"])
+@pytest.mark.parametrize("step", MODELS_LEFT_ALONE.values(), ids=MODELS_LEFT_ALONE.keys())
 def test_a_caller_who_leaves_ends_a_turn_that_leaves_no_row(
-    account: Account, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, leave: Any
+    account: Account, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, leave: Any, step: Step
 ) -> None:
     monkeypatch.setattr(views, "_ABANDONED_SECONDS", 0.05)
-    mark = script(Step(text=talking))
+    mark = script(step)
     leave(account, {"input": f"Go on {mark}", "store": False}, upstream)
     assert upstream.requests(mark)[0].gone.wait(9)
 
