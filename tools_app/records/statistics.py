@@ -112,7 +112,7 @@ class Summary:
 
 
 def summarise(records: HealthRecordQuerySet) -> Summary:
-    """The aggregates. Of equal extremes the newest is named. Five queries."""
+    """The aggregates. Of equal extremes the newest is named. Six queries."""
     comparable = records.comparable()
     figures = comparable.aggregate(n=Count("id"), average=Avg("canonical_number"), total=Sum("canonical_number"))
     count = records.count()

@@ -1,13 +1,13 @@
 """The tool ``query_health_data``: readings, aggregates and trends over one person's records.
 
-Its description for the model is in query_schema.py; the figures come from records/statistics.py.
+Its description for the model is in query_schema.py, the reading of its arguments in query_arguments.py; the figures
+come from records/statistics.py.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q
 
@@ -16,10 +16,10 @@ from tools_app.records.models import NEWEST_FIRST, HealthRecordQuerySet
 from tools_app.records.names import plain
 from tools_app.records.resolution import resolve
 from tools_app.records.selectors import Period, within
-from tools_app.records.statistics import GroupBy, Series, by_period, points, series_in, summarise, trend
-from tools_app.records.times import Moment, is_before, read_moment
+from tools_app.records.statistics import Series, by_period, points, series_in, summarise, trend
 from tools_app.standardization import to_canonical, ucum_unit
 from tools_app.tools.family import readable_records
+from tools_app.tools.query_arguments import DEFAULT_LIMIT, Query, read_arguments
 from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
 from tools_app.tools.rendering import landmark, number, period, reading
 
@@ -27,22 +27,6 @@ MAX_RECORD_IDS = 1000
 MAX_READINGS = 400
 # How many indicators one answer holds, by operation: the more is told of each, the fewer.
 PAGE = {"overview": 100, "latest": 50, "readings": 10, "aggregate": 10, "trend": 10}
-DEFAULT_LIMIT = {"latest": 1, "readings": 20}
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The arguments, read. ``above`` and ``below`` are in ``unit``, or in each indicator's own when that is null."""
-
-    indicators: Sequence[str]
-    operation: str
-    period: Period
-    group_by: GroupBy | None
-    above: float | None
-    below: float | None
-    unit: str | None
-    limit: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +42,7 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     """Answers from the records the context may read. Raises TryDifferently or NotPermitted."""
     member = arguments.get("member")
     records, zone = readable_records(context, member)
-    query = _read(arguments, zone)
+    query = read_arguments(arguments, zone)
     meant = resolve(query.indicators, records) if query.indicators else {}
     in_period = within(records, query.period)
     present = {series.key: series for series in _present(in_period, query, meant)}
@@ -78,43 +62,6 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     data |= {"truncated": more or next_series is not None, "next_offset": _next_offset(query, more, next_series)}
     ids = _record_ids(query, answers, in_period, shown)
     return ToolResult(data, record_ids=ids, empty=not any(answer.result["count"] for answer in answers))
-
-
-def _read(arguments: Arguments, zone: ZoneInfo) -> Query:
-    operation = arguments.get("operation", "latest")
-    query = Query(
-        indicators=list(dict.fromkeys(arguments.get("indicators", []))),
-        operation=operation,
-        period=_period(arguments, zone),
-        group_by=arguments.get("group_by"),
-        above=arguments.get("above"),
-        below=arguments.get("below"),
-        unit=arguments.get("unit"),
-        limit=int(arguments.get("limit", DEFAULT_LIMIT.get(operation, 0))),
-        offset=int(arguments.get("offset", 0)),
-    )
-    if query.group_by and operation != "aggregate":
-        raise TryDifferently("`group_by` goes with the operation aggregate.")
-    if not query.indicators and (query.above is not None or query.below is not None):
-        raise TryDifferently("`above` and `below` need `indicators`.")
-    return query
-
-
-def _period(arguments: Arguments, zone: ZoneInfo) -> Period:
-    start, end = _moment(arguments, "start", zone), _moment(arguments, "end", zone)
-    if start and end and is_before(end, start):
-        raise TryDifferently("`end` lies before `start`.")
-    return Period(start, end)
-
-
-def _moment(arguments: Arguments, name: str, zone: ZoneInfo) -> Moment | None:
-    text = arguments.get(name)
-    if text is None:
-        return None
-    try:
-        return read_moment(text, zone)
-    except ValueError as error:
-        raise TryDifferently(f"`{name}` {error}.") from None
 
 
 def _present(in_period: HealthRecordQuerySet, query: Query, meant: dict[str, list[Series]]) -> list[Series]:
