@@ -307,7 +307,7 @@ class _Filler:
         return (self.material.finding or quoted or told)[:_TEXT_LIMIT]
 
     def body(self) -> str:
-        """What to say: quoted text, else the finding, else what follows "that" or "saying"; what to do in a reminder."""
+        """What to say: quoted text, else the finding, else what follows "saying"; in a reminder, what to do."""
         quoted = _quotes(self.text)
         if quoted:
             return quoted[0]
@@ -378,7 +378,8 @@ _PLACE_WORDS = word_set("location city place clinic hospital address venue where
 _EMAIL_WORDS = frozenset({"email", "emails", "mail"})
 _UNIT_WORDS = {
     "minute": "minute", "minutes": "minute", "min": "minute", "mins": "minute", "hour": "hour", "hours": "hour",
-    "hr": "hour",    "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week", "month": "month", "months": "month",
+    "hr": "hour",
+    "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week", "month": "month", "months": "month",
     "times": "time", "count": "count", "quantity": "count", "amount": "count", "number": "count", "qty": "count",
 }  # fmt: skip
 _ZH_UNIT_WORDS = {
@@ -500,7 +501,8 @@ _ZH_OPTIONS = {
     "morning": ("上午", "早上"), "afternoon": ("下午",), "evening": ("晚上", "傍晚"), "urgent": ("紧急", "尽快", "急"),
     "high": ("高",), "low": ("低",), "normal": ("普通", "正常"), "daily": ("每天", "每日"), "weekly": ("每周",),
     "monthly": ("每月",), "email": ("邮件",), "sms": ("短信",), "phone": ("电话",), "video": ("视频",),
-    "online": ("线上", "在线"),    "in person": ("现场", "线下"), "endocrinology": ("内分泌",), "cardiology": ("心内", "心脏"), "nutrition": ("营养",),
+    "online": ("线上", "在线"),
+    "in person": ("现场", "线下"), "endocrinology": ("内分泌",), "cardiology": ("心内", "心脏"), "nutrition": ("营养",),
     "follow up": ("复诊", "随访"), "checkup": ("体检",), "routine": ("常规",),
 }  # fmt: skip
 
