@@ -267,6 +267,9 @@ def _filtered(part: Part, result: Result, limit: Limit, say: Wording) -> str:
 
 def _with_examples(line: str, part: Part, result: Result, say: Wording) -> str:
     points = result.readings
+    if Measure.FIRST in part.ask.measures and len(points) == result.count:
+        return line + say.pick(", first ", "，最早一次为 ") + say.dated(points[-1], result) + say.pick(".", "。")
+    points = points[:_LISTED]
     if not points:
         return line + say.pick(".", "。")
     if len(points) == 1:

@@ -373,7 +373,7 @@ _READERS: tuple[_Reader, ...] = (
         lambda m, t, _a: _quarter(int(m[2]) if m[2] else t.year - (m[3].lower() == "last"), _ORDINALS[m[1].lower()]),
     ),
     _reader(
-        r"\b(?:the\s+)?(first|second)\s+half\s+of\s+(?:(\d{4})|(this|last)\s+year|(?:the\s+)?year)",
+        r"\b(?:the\s+)?(first|second)\s+half\b(?:\s+of\s+(?:(\d{4})|(this|last)\s+year|(?:the\s+)?year))?",
         lambda m, t, _a: _half(
             int(m[2]) if m[2] else t.year - ((m[3] or "").lower() == "last"), m[1].lower() == "second"
         ),
@@ -424,10 +424,6 @@ _READERS: tuple[_Reader, ...] = (
         lambda m, t, _a: _ago(m[2].lower(), _number(m[1] or "a"), t),
     ),
     _reader(
-        rf"\bin\s+(?:about\s+)?(?:{_NUMBER}|an?)\s+{_UNIT}(?:'s?\s+time)?\b(?!\s+of)",
-        lambda m, t, _a: (_shifted(m[2].lower(), _number(m[1] or "a"), t),) * 2,
-    ),
-    _reader(
         rf"\b(?:{_NUMBER}|an?)\s+{_UNIT}\s+(?:from now|from today|later)\b",
         lambda m, t, _a: (_shifted(m[2].lower(), _number(m[1] or "a"), t),) * 2,
     ),
@@ -460,6 +456,14 @@ _READERS: tuple[_Reader, ...] = (
     ),
 )
 
+# "Most steps in a day" is no date, "book a visit in a week" is one.
+_READERS_AHEAD: tuple[_Reader, ...] = (
+    _reader(
+        rf"\bin\s+(?:about\s+)?(?:{_NUMBER}|an?)\s+{_UNIT}(?:'s?\s+time)?\b(?!\s+of)",
+        lambda m, t, _a: (_shifted(m[2].lower(), _number(m[1] or "a"), t),) * 2,
+    ),
+)
+
 
 _MAY = re.compile(r"\bmay\b", re.IGNORECASE)
 _BEFORE_MAY = re.compile(
@@ -479,7 +483,7 @@ def _is_the_verb(m: re.Match[str], text: str) -> bool:
 def _single_periods(text: str, today: date, ahead: bool) -> list[Period]:
     return [
         period
-        for reader in _READERS
+        for reader in (*_READERS, *(_READERS_AHEAD if ahead else ()))
         for m in reader.pattern.finditer(text)
         if not _is_the_verb(m, text) and (period := _read(reader, m, today, ahead)) is not None
     ]
@@ -565,6 +569,8 @@ def _in_one_year(first: Period, second: Period) -> Range:
 
 
 _SINCE = re.compile(r"(?:\b(?:since|starting(?:\s+from)?|from|ever since)|自从|自|从)\s*(?:the\s+)?$", re.IGNORECASE)
+# "Results from 2025" are those of that year; "from 2025-03-01" is a beginning.
+_FROM_EN = re.compile(r"(?<!starting )\bfrom\s*(?:the\s+)?$", re.IGNORECASE)
 _AFTER = re.compile(r"\bafter\s*(?:the\s+)?$", re.IGNORECASE)
 _BEFORE = re.compile(r"\b(?:before|prior to|earlier than)\s*(?:the\s+)?$", re.IGNORECASE)
 _UNTIL = re.compile(r"(?:\b(?:until|till|through|up to|as of)|截至|截止到?)\s*(?:the\s+)?$", re.IGNORECASE)
@@ -588,7 +594,8 @@ def _open_ended(text: str, period: Period, today: date) -> Period:
         return replace(period, start=None, end=period.start - timedelta(days=1))
     if _UNTIL.search(before):
         return replace(period, start=None, end=period.end)
-    if period.end <= today and (_SINCE.search(before) or _ZH_SINCE.search(after) or _ONWARD.search(after)):
+    since = _SINCE.search(before) and (period.is_day or not _FROM_EN.search(before))
+    if period.end <= today and (since or _ZH_SINCE.search(after) or _ONWARD.search(after)):
         return replace(period, end=None)
     return period
 

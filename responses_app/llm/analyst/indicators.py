@@ -12,6 +12,10 @@ from responses_app.llm.analyst.text import has_han
 from tools_app.standardization import Concept, concepts, concepts_named
 
 _SHORT = 2
+# Abbreviations that are English words too when written small.
+_WORDLIKE = frozenset(
+    {"got", "ins", "rem", "dia", "sys", "cor", "fer", "fib", "ret", "amy", "lac", "cre", "eos", "mono", "temp"}
+)
 _ONE_CHARACTER = "钠钾钙镁铁氯磷锌"
 _ADDITIVE_UNITS = {"{steps}", "h", "min", "kcal", "km"}
 _EN_WORD = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
@@ -132,7 +136,7 @@ def _index_mentions(text: str) -> Iterator[Mention]:
 
 @lru_cache(maxsize=1)
 def _index() -> tuple[dict[str, Concept], re.Pattern[str], re.Pattern[str]]:
-    """Concepts by written name, the pattern of all names, and the one of names so short that their case counts."""
+    """Concepts by written name, the pattern of all names, and the one of names whose case counts."""
     by_name: dict[str, Concept] = {}
     for concept in concepts():
         for name in (concept.name, *concept.names):
@@ -140,9 +144,13 @@ def _index() -> tuple[dict[str, Concept], re.Pattern[str], re.Pattern[str]]:
     names = sorted(
         {n for c in concepts() for n in (c.name, *c.names) if len(n) > 1 or n in _ONE_CHARACTER}, key=len, reverse=True
     )
-    long_names = [n for n in names if len(n) > _SHORT or has_han(n)]
-    short_names = [n for n in names if len(n) <= _SHORT and not has_han(n) and not n.isdecimal()]
+    short_names = [n for n in names if _case_counts(n)]
+    long_names = [n for n in names if n not in short_names]
     return by_name, _any_of(long_names, re.IGNORECASE), _any_of(short_names, re.NOFLAG)
+
+
+def _case_counts(name: str) -> bool:
+    return not has_han(name) and (len(name) <= _SHORT or name.lower() in _WORDLIKE)
 
 
 def _key(name: str) -> str:

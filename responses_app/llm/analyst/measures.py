@@ -43,7 +43,8 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"|ed|ing|ment)?"
         r"|evol(?:ve|ves|ved|ving|ution)|progress(?:ion|ed|ing)?|improv(?:e|es|ed|ing|ement)|worsen(?:s|ed|ing)?"
         r"|(?:got|get|gotten|getting) (?:better|worse|higher|lower)|chart|plot|graph|trajectory|direction|stable",
-        r"趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高|变低|涨|好转|恶化|改善|曲线|图表|折线"
+        r"(?:降|升|涨|跌|减|瘦|胖|增加|减少|提高)了|趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高"
+        r"|变低|涨|好转|恶化|改善|曲线|图表|折线"
         r"|波动|稳定吗",
     ),
     Measure.AVERAGE: _re(r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?", r"平均值?|均值|平均下来"),
@@ -61,17 +62,20 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
     Measure.COUNT: _re(
         rf"how many (?:times|different times|days|nights|weeks|occasions|{_FILLER}+ {_ITEMS}|{_ITEMS}|of (?:my|the"
         r"|those|these))|how often"
-        rf"|number of (?:times|days|nights|{_FILLER}+ ?{_ITEMS}|{_ITEMS})|count(?:s| of)?|how many (?:\w+ )?{_ITEMS}",
+        rf"|number of (?:times|days|nights|{_FILLER}+ ?{_ITEMS}|{_ITEMS})|(?<!{_FILLER} )count(?:s| of)?"
+        rf"|how many (?:\w+ )?{_ITEMS}",
         r"多少次|几次|次数|多少条|几条|多少个|多少天|几天|有几|几回|多少回|数量|几个(?!小时|钟头|月|星期|季度|公里)"
         r"|多少笔|多少晚|几晚|多少项|多少份",
     ),
     Measure.FIRST: _re(
-        r"first|earliest|oldest|initial(?:ly)?|very first", r"最早|第一次|首次|第一个|第一条|最初|最开始"
+        rf"(?:the )?(?:beginning|start)(?= of| {_FILLER})|first|earliest|oldest|initial(?:ly)?|very first",
+        r"最早|第一次|首次|第一个|第一条|最初|最开始|年初|月初",
     ),
     Measure.LATEST: _re(
-        r"latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now|at the moment|these days"
+        rf"(?:the )?end(?= of| {_FILLER})|latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now"
+        r"|at the moment|these days"
         r"|up[ -]to[ -]date|at present",
-        r"最新|最近一次|最近的?|上一?次|目前|现在|当前|眼下|如今|近况",
+        r"年底|年末|月底|月末|最新|最近一次|最近的?|上一?次|目前|现在|当前|眼下|如今|近况",
     ),
     Measure.COMPARE: _re(
         r"compar(?:e|es|ed|ing|ison)|versus|vs\.?|differ(?:s|ed|ence|ent|ences)?|than|against|relative to",
@@ -104,6 +108,7 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"|(?:list|show)(?: me)?(?: all)?(?: of)?(?: my| the)? (?:available )?(?:data|indicators|metrics|records)"
         r"|what(?:'s| is)(?: there)? in my (?:health )?(?:record|records|file|data|profile)"
         r"|what (?:have i|do i|am i|was i|are you) (?:been )?(?:record|track|measur|log)\w*|what(?:'s| is) available"
+        r"|(?:show|list|give|tell)(?: me)? everything|all my (?:data|indicators|metrics)"
         r"|how many (?:different )?(?:indicators|metrics|kinds of data)"
         rf"|what (?:lab |test |blood )*(?:results|labs|tests) (?:do i have|are there|do you have|are available)"
         rf"|(?:do (?:i|you) have|is there|are there|have i got) (?:any |some )?(?:of )?(?:my )?{_FILLER}+ ?(?:data"

@@ -19,6 +19,7 @@ _MOST_INDICATORS = 20
 _MOST_PERIODS = 6
 _MOST_CALLS = 16
 _LISTED = 20
+_MOST_READINGS = 200
 _IN_PERIOD = 10
 _DIRECTIONS = {"rising", "falling", "stable"}
 _MONTH_DAYS, _YEAR_DAYS = 31, 366
@@ -169,20 +170,20 @@ def _arguments(
 def _parts(ask: Ask, subject: Subject, today: date) -> list[Part]:
     """The calls of one ask about one person, the most particular wish first."""
     measures = set(ask.measures)
-    if Measure.OVERVIEW in measures and ask.limit is None:
+    if Measure.OVERVIEW in measures and Measure.STATUS not in measures and ask.limit is None:
         return _simple(ask, subject, "overview")
     if _is_comparison(ask):
         return _comparison(ask, subject, today)
-    if ask.with_previous and not (measures & set(FIGURES)):
-        return _simple(replace(ask, count=2, periods=()), subject, "readings", limit=2)
     if ask.limit is not None:
         return _limited(ask, subject)
+    if ask.with_previous and not (measures & set(FIGURES)):
+        return _simple(replace(ask, count=2, periods=()), subject, "readings", limit=2)
     if ask.group is not None:
         return _simple(ask, subject, "aggregate", group_by=ask.group)
     if Measure.TREND in measures:
         return _simple(ask, subject, "trend")
     if ask.count is not None and ask.count > 1:
-        return _simple(ask, subject, "readings", limit=min(ask.count, 200))
+        return _simple(ask, subject, "readings", limit=min(ask.count, _MOST_READINGS))
     return _plain(ask, subject, measures)
 
 
@@ -193,7 +194,8 @@ def _plain(ask: Ask, subject: Subject, measures: set[Measure]) -> list[Part]:
         return _simple(ask, subject, "readings", limit=_LISTED)
     if ask.periods and ask.how_much and all(m.additive for m in ask.mentions):
         return _simple(replace(ask, measures=(Measure.SUM,)), subject, "aggregate")
-    if ask.periods and not measures & {Measure.LATEST, Measure.STATUS} and ask.mentions:
+    until = bool(ask.periods) and ask.periods[0].start is None
+    if ask.periods and not until and not measures & {Measure.LATEST, Measure.STATUS} and ask.mentions:
         return _simple(ask, subject, "readings", limit=_IN_PERIOD)
     return _simple(ask, subject, "latest")
 
@@ -259,7 +261,11 @@ def _limited(ask: Ask, subject: Subject) -> list[Part]:
 
 
 def _wanted(ask: Ask) -> int:
-    return _LISTED if ask.when or Measure.READINGS in ask.measures else 1
+    """How many of the readings beyond a limit are to be told; the first of them is the last of a whole list."""
+    if Measure.FIRST in ask.measures:
+        return _MOST_READINGS
+    several = ask.when or Measure.READINGS in ask.measures
+    return _LISTED if several and Measure.LATEST not in ask.measures else 1
 
 
 def _halves(ask: Ask) -> list[tuple[Ask, dict[str, Any]]]:

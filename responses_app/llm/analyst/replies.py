@@ -28,6 +28,7 @@ def small_talk(kind: Kind, say: Wording) -> str:
         Kind.GREETING: say.pick("Hello! ", "您好！") + abilities(say),
         Kind.THANKS: say.pick("You are welcome.", "不客气。"),
         Kind.HELP: abilities(say),
+        Kind.NONSENSE: not_understood(say),
         Kind.KNOWLEDGE: say.pick(
             "I report recorded health data only; I do not explain it and give no medical advice. ",
             "我只报告已记录的健康数据，不作解释，也不提供医疗建议。",

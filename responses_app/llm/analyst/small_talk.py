@@ -22,6 +22,7 @@ class Kind(Enum):
     KNOWLEDGE = "knowledge"
     PREDICTION = "prediction"
     MEMBERS = "members"
+    NONSENSE = "nonsense"
 
 
 _GREETING = re.compile(
@@ -67,6 +68,23 @@ _MEMBERS = re.compile(
 )
 
 
+_NO_MEASURE = re.compile(
+    r"\b(?:multiplied|divided) by\b|\bsquare root\b|\b(?:minus|plus) (?:my|the|an?|\d|tuesday)"
+    r"|\b(?:colou?r|smell|taste|price)s?\b"
+    r"|乘以|乘上|除以|平方根?|立方|颜色|味道|气味|价格|多少钱",
+    re.IGNORECASE,
+)
+_LIMIT_WORD = re.compile(
+    r"\b(?:above|below|over|under|greater than|less than|more than|higher than|lower than)\s+(?:an?\s+)?([A-Za-z]+)"
+)
+
+
+def _makes_no_sense(mask: str) -> bool:
+    """Arithmetic with things, and limits that are no numbers ("above banana")."""
+    limit = _LIMIT_WORD.search(mask)
+    return bool(_NO_MEASURE.search(mask)) or (limit is not None and limit[1].lower() not in _EN_STOP)
+
+
 def kind_of(text: str, mask: str, *, asks: bool, acts: bool, today: date, periods: Sequence[Period]) -> Kind | None:
     """The kind of a question that is not about a value, if it is one. ``mask`` hides what was recognised."""
     if not re.search(r"\w", text):
@@ -75,14 +93,18 @@ def kind_of(text: str, mask: str, *, asks: bool, acts: bool, today: date, period
         return Kind.GREETING
     if _THANKS.match(text):
         return Kind.THANKS
-    if acts:
-        return None
+    return None if acts else _kind_of_question(text, mask, asks, any(p.start and p.start > today for p in periods))
+
+
+def _kind_of_question(text: str, mask: str, asks: bool, ahead: bool) -> Kind | None:
     if _HELP.search(text):
         return Kind.HELP
     if _DEFINITION.match(mask) or _KNOWLEDGE.search(text):
         return Kind.KNOWLEDGE
-    if asks and (_FUTURE.search(mask) or any(p.start and p.start > today for p in periods)):
+    if asks and (ahead or _FUTURE.search(mask)):
         return Kind.PREDICTION
+    if asks and _makes_no_sense(mask):
+        return Kind.NONSENSE
     return Kind.MEMBERS if _MEMBERS.search(text) else None
 
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-QUESTION_LIMIT = 4000
+QUESTION_LIMIT = 3000
 """Characters of a question that are read; what follows is ignored."""
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\ufeff\ud800-\udfff]")
@@ -13,9 +13,10 @@ _FILLER = "\ue000"
 
 
 def normalised(text: str) -> str:
-    """Full-width letters and digits as plain ones, no control characters, at most ``QUESTION_LIMIT`` characters."""
+    """Full-width letters and digits as plain ones, no control characters, single spaces, cut to ``QUESTION_LIMIT``."""
     cut = text[:QUESTION_LIMIT]
-    return _CONTROL.sub(" ", unicodedata.normalize("NFKC", _CONTROL.sub(" ", cut))).replace(_FILLER, " ")
+    plain = _CONTROL.sub(" ", unicodedata.normalize("NFKC", _CONTROL.sub(" ", cut))).replace(_FILLER, " ")
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"[^\S\n]+", " ", plain))
 
 
 def is_chinese(text: str) -> bool:
