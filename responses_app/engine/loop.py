@@ -38,7 +38,7 @@ from responses_app.engine.steps import (
     plan_calls,
 )
 from responses_app.engine.transcript import compact_json
-from responses_app.engine.usage import UsageMeter, Visible
+from responses_app.engine.usage import NOTHING_USED, UsageMeter, Visible
 from responses_app.protocol.events import Event
 from responses_app.protocol.response import ResponseObject
 
@@ -108,6 +108,23 @@ class _StepDraft:
     def answer(self) -> str:
         """All it said but the reasoning, for counting."""
         return "".join(self.text) + "".join(f"{call.name} {call.arguments}" for call in self.calls)
+
+
+class UnpreparedTurn:
+    """A turn that a fault of this server kept from beginning: read like an ``AgentTurn``, it says just that."""
+
+    def __init__(self, response: ResponseObject, side_channel: bool) -> None:
+        self._assembly = Assembly(response, side_channel, None)
+        self.added: list[Entry] = []
+        self.ending: Ending = Failed(ServerError())
+
+    def events(self) -> Iterator[list[Event]]:
+        """The opening."""
+        yield self._assembly.opening()
+
+    def close(self, ending: Ending) -> Closing:
+        """The final response and the events that tell of it."""
+        return self._assembly.close(ending, NOTHING_USED)
 
 
 class AgentTurn:

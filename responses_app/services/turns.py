@@ -14,7 +14,7 @@ from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
 from responses_app.engine.assembly import Closing
 from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
-from responses_app.engine.loop import AgentTurn, Limits, Turn
+from responses_app.engine.loop import AgentTurn, Limits, Turn, UnpreparedTurn
 from responses_app.engine.ports import ToolDefinition
 from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
@@ -37,6 +37,8 @@ from tools_app.registry import enabled_tools
 
 log = logging.getLogger(__name__)
 
+AnyTurn = AgentTurn | UnpreparedTurn
+
 _KEEP_SECONDS = 60
 """How long a finished turn's events stay in the event log for readers that come late."""
 _KEEP_CANCELLED_SECONDS = 5
@@ -50,7 +52,7 @@ def run_turn(response_id: str) -> None:
         return
     started = time.monotonic()
     publisher = _Publisher(order)
-    turn = AgentTurn(_turn(order), model_backend(), _server_tools(order), publisher.stop_requested)
+    turn = _prepared(order, publisher)
     for batch in turn.events():
         publisher.publish(batch)
     closing = _stored_closing(order, turn)
@@ -67,6 +69,14 @@ def _take(response_id: str) -> TurnOrder | None:
     if not untaken.update(started_at=timezone.now()):
         return None
     return order_from_row(Response.objects.select_related("subject").get(pk=response_id))
+
+
+def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
+    try:
+        return AgentTurn(_turn(order), model_backend(), _server_tools(order), publisher.stop_requested)
+    except Exception:
+        log.exception("turn %s could not be prepared", order.response_id)
+        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel)
 
 
 class _Publisher:
@@ -170,7 +180,7 @@ def _tools_of_turn(request: ResponseRequest) -> dict[str, ToolSpec]:
             return {name: spec for name, spec in enabled.items() if name in names}
 
 
-def _stored_closing(order: TurnOrder, turn: AgentTurn) -> Closing:
+def _stored_closing(order: TurnOrder, turn: AnyTurn) -> Closing:
     """The turn's last words once kept. What cannot be stored has failed; what was deleted meanwhile is cancelled."""
     closing = turn.close(turn.ending)
     try:
@@ -186,7 +196,7 @@ def _stored_closing(order: TurnOrder, turn: AgentTurn) -> Closing:
     return turn.close(turn.ending)
 
 
-def _store_failure(order: TurnOrder, turn: AgentTurn, closing: Closing) -> None:
+def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
     try:
         _store(order, turn, closing)
     except DatabaseError:
@@ -195,7 +205,7 @@ def _store_failure(order: TurnOrder, turn: AgentTurn, closing: Closing) -> None:
 
 
 @transaction.atomic
-def _store(order: TurnOrder, turn: AgentTurn, closing: Closing) -> bool:
+def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
     """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is."""
     ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
     if order.request.store:

@@ -330,6 +330,18 @@ def test_a_resume_takes_from_its_handoff_what_it_does_not_give(
     assert second.tool_names == ["list_family_members", "book_appointment", "phone_lookup"]
 
 
+def test_what_was_taken_over_is_taken_over_again(api: httpx.Client, script: Script, upstream: Upstream) -> None:
+    mark = script(Step(calls=[PHONE]), Step(calls=[BOOK]), Step(text=["Booked."]))
+    first = create(api, input=f"Call {mark}", **INHERITED)
+    nothing = dict.fromkeys(INHERITED)
+    second = create(api, input=outputs_for(first, "+49 30 1"), previous_response_id=first["id"], **nothing)
+    third = create(api, input=outputs_for(second, "yes"), previous_response_id=second["id"])
+    assert third["output_text"] == "Booked."
+    for name in ("model", "instructions", "tools"):
+        assert third[name] == first[name]
+    assert upstream.requests(mark)[2].tool_names == upstream.requests(mark)[0].tool_names
+
+
 def test_what_a_resume_gives_itself_holds(api: httpx.Client, script: Script, upstream: Upstream) -> None:
     mark = script(Step(calls=[PHONE]), Step(text=["Found."]))
     paused = create(api, input=f"Call {mark}", **INHERITED)

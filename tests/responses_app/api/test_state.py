@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from datetime import timedelta
+from itertools import product
 
 import httpx
 import pytest
@@ -66,8 +67,8 @@ def assert_gone(api: httpx.Client, response_id: str) -> None:
     assert_error(api.get(f"/v1/responses/{response_id}"), 404, "not_found")
     assert_error(api.get(f"/v1/responses/{response_id}?stream=true"), 404, "not_found")
     assert_error(api.delete(f"/v1/responses/{response_id}"), 404, "not_found")
-    for stream in (False, True):
-        body = {"input": "Hi", "previous_response_id": response_id, "stream": stream}
+    for stream, store in product((False, True), repeat=2):
+        body = {"input": "Hi", "previous_response_id": response_id, "stream": stream, "store": store}
         answer = api.post("/v1/responses", json=body)
         assert_error(answer, 404, "previous_response_not_found", "previous_response_id")
 
@@ -283,9 +284,9 @@ def test_deleting_a_running_response_stops_it_and_nothing_is_written_later(
         live.until("response.output_text.delta")
         delete(api, response_id)
         assert_gone(api, response_id)
+        assert upstream.requests(mark)[0].gone.wait(10)
         ended = live.check()
     assert (ended.types[-1], ended.response["status"]) == ("response.incomplete", "cancelled")
-    assert upstream.requests(mark)[0].gone.wait(10)
     assert_gone(api, response_id)
     assert not Response.objects.filter(pk=response_id).exists()
 
