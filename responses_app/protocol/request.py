@@ -184,7 +184,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
 
 def check_tool_choice(request: ResponseRequest) -> None:
     """Refuses the choice of an undeclared tool. Asked once a resume's inherited tools are known."""
-    if request.named_tool and request.named_tool not in {tool.name for tool in request.tools}:
+    if request.named_tool is not None and request.named_tool not in {tool.name for tool in request.tools}:
         raise _unsupported("tool_choice", "Unsupported tool_choice: use 'auto', 'none' or a declared function tool.")
 
 

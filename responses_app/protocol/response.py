@@ -67,7 +67,7 @@ def new_response(identity: Identity, request: ResponseRequest) -> ResponseObject
 
 
 def _echoed_choice(request: ResponseRequest) -> Any:
-    if request.named_tool:
+    if request.named_tool is not None:
         return {"type": "function", "name": request.named_tool}
     return request.tool_choice
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
+from jsonschema.validators import Draft202012Validator, validator_for
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -29,7 +29,7 @@ def _schema_fault(schema_text: str) -> str | None:
     if not isinstance(schema.get("$schema", ""), str):
         return "'parameters' is not a valid JSON Schema: '$schema' must be a string."
     try:
-        validator_for(schema).check_schema(schema)
+        validator_for(schema, default=Draft202012Validator).check_schema(schema)
     except SchemaError as fault:
         return f"'parameters' is not a valid JSON Schema: the keyword at '{fault.json_path}' is malformed."
     except RecursionError:

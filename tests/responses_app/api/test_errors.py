@@ -127,6 +127,7 @@ FAULTS: list[tuple[Json, str, str]] = [
     ({"input": "hi", "tools": [None]}, "invalid_type", "tools[0]"),
     ({"input": "hi", "tool_choice": "required"}, "unsupported_parameter", "tool_choice"),
     ({"input": "hi", "tool_choice": {"type": "function", "name": "absent"}}, "unsupported_parameter", "tool_choice"),
+    ({"input": "hi", "tool_choice": {"type": "function", "name": ""}}, "unsupported_parameter", "tool_choice"),
     ({"input": [{"role": "user", "content": "hi"}, {"type": "nonsense"}]}, "invalid_value", "input[1]"),
 ]
 
