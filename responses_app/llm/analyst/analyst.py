@@ -72,6 +72,8 @@ class _Inference:
     def events(self) -> Iterator[list[ModelEvent]]:
         """The inference as events."""
         self._decide()
+        if not any(self.text) and not self.calls:
+            self.text.append(replies.not_understood(self.say))
         if self.reasoning:
             yield [ReasoningDelta(self.reasoning)]
         text = "\n\n".join(part for part in self.text if part)
@@ -104,7 +106,9 @@ class _Inference:
         return read_question(f"{before[:2000].rstrip('.。!！')}, {question.text}", self.today, self.clients)
 
     def _decide(self) -> None:
-        if self.turn.client_calls and not self._goes_on_after_transfer():
+        if self.turn.client_calls and not self.turn.done[-1].server:
+            self.text += self._outputs()
+        if self.turn.client_calls and not self._is_open_after_transfer():
             self._after_client_tools()
         elif (tool := self._chosen_tool()) is not None:
             self._call_chosen(tool)
@@ -312,23 +316,17 @@ class _Inference:
         self.text.append(replies.calling(tool.name, filled.day, filled.proposed, self.say))
         self.calls.append((tool.name, filled.arguments))
 
-    def _goes_on_after_transfer(self) -> bool:
-        """After a transfer the question itself is still open."""
-        names = {d.name for d in self.turn.client_calls}
-        only_transfers = all(n.startswith(("transfer", "handoff")) for n in names)
-        return only_transfers and bool(self.question.asks) and QUERY_TOOL in self.servers and self._quote_outputs()
-
-    def _quote_outputs(self) -> bool:
-        self.text += self._outputs()
-        return True
+    def _is_open_after_transfer(self) -> bool:
+        """After a transfer the question itself is still to be answered."""
+        only_transfers = all(d.name.startswith(("transfer", "handoff")) for d in self.turn.client_calls)
+        return only_transfers and bool(self.question.asks) and QUERY_TOOL in self.servers
 
     def _outputs(self) -> list[str]:
         lines = [_output(d, self.say) for d in self.turn.client_calls[:_MOST_OUTPUTS]]
         return [lines[0]] if len(lines) == 1 else ["\n".join(f"- {line}" for line in lines)]
 
     def _after_client_tools(self) -> None:
-        """The outputs, what the data showed, and what is left to do."""
-        self.text += self._outputs()
+        """What the data showed, and what is left to do."""
         verdicts: list[Verdict] = []
         finding, answers = "", {}
         if self.turn.server_calls(QUERY_TOOL) and (subjects := self._known_subjects()) is not None:

@@ -41,7 +41,6 @@ _ZH_DIGITS = {
     "十": 10,
 }
 _ZH_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3}|几)"
-_ZH_UNIT = r"(天|日|周|星期|礼拜|个月|月|个季度|季度|年)"
 _ZH_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "个月": "month", "月": "month"}
 _ZH_UNITS |= {"个季度": "quarter", "季度": "quarter", "年": "year", "个星期": "week"}
 
@@ -465,7 +464,6 @@ _READERS_AHEAD: tuple[_Reader, ...] = (
 )
 
 
-_MAY = re.compile(r"\bmay\b", re.IGNORECASE)
 _BEFORE_MAY = re.compile(
     r"(?:in|since|last|this|next|of|from|between|and|to|until|during|through|before|after|vs\.?|than|-)\s*$", re.I
 )

@@ -402,10 +402,6 @@ def _other_owner(mask: str) -> Person | None:
     return Person(left, "", m.start(1), m.end()) if left else None
 
 
-_CANDIDATE_EN = re.compile(r"[A-Za-z][A-Za-z0-9'-]*(?:\s+[A-Za-z0-9][A-Za-z0-9'-]*)*")
-_CANDIDATE_ZH = re.compile(r"[\u4e00-\u9fff]{1,10}")
-
-
 def _with_unknown(
     draft: _Draft, data: list[Span], asks: tuple[Ask, ...], person: Person | None, acts: bool
 ) -> tuple[Ask, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from responses_app.engine.conversation import Call, CallOutput, Message
-from responses_app.engine.ports import ToolDefinition
+from responses_app.engine.ports import CallMade, ToolDefinition
 from tests.responses_app.llm.analyst.conversation import (
     BOOK,
     FAMILY,
@@ -125,9 +125,10 @@ def test_the_answer_to_what_was_asked_for_completes_the_call() -> None:
     assert second.handed_over == [("book_doctor", {"doctor": "Dr. Chen", "date": "2026-04-02"})]
 
 
-def test_an_open_follow_up_date_skips_the_weekend() -> None:
-    entries = [Message("user", "Book a follow-up")]
-    assert turn_of(entries[0].content).handed_over == [("book_appointment", {"date": "2026-03-25"})]  # type: ignore[arg-type]
+def test_an_open_follow_up_date_is_proposed_and_named() -> None:
+    turn = turn_of("Book a follow-up")
+    assert turn.handed_over == [("book_appointment", {"date": "2026-03-25"})]
+    assert "2026-03-25 as the proposed date" in turn.text
 
 
 def test_a_request_without_a_tool_is_said_to_be_impossible() -> None:
@@ -158,6 +159,17 @@ def test_a_stateless_replay_gives_the_output() -> None:
     ]
     told = said(infer(entries, [QUERY, FAMILY, BOOK]))
     assert "Booked: Mon 2026-07-14 09:30, Dr. Chen" in told
+
+
+def test_after_a_transfer_the_question_is_answered() -> None:
+    entries = [
+        Message("user", "Transfer me to the specialist, how is my fasting glucose?"),
+        Call("c1", "transfer_to_specialist", "{}"),
+        CallOutput("c1", '{"assistant": "Specialist"}'),
+    ]
+    events = infer(entries)
+    assert '{"assistant": "Specialist"}' in said(events)
+    assert [e.name for e in events if isinstance(e, CallMade)] == ["query_health_data"]
 
 
 def test_several_outputs_are_each_quoted() -> None:
