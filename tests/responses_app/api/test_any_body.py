@@ -14,7 +14,7 @@ from tests.support.grammar import check_response, check_stream
 Json = dict[str, Any]
 
 quickly = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 
 FIELDS = [*ResponseRequest.model_fields, "user", "conversation", "prompt", "unknown"]
