@@ -23,7 +23,7 @@ serve: $(VENV)/serve.stamp
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
 # The hash seed is fixed because all processes must name cases that hold sets alike.
 test: $(VENV)/dev.stamp
-	@$(ON_DEFAULTS) PYTHONHASHSEED=0 $(PYTHON) -m pytest -n auto $(ARGS)
+	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto $(ARGS)
 
 # Format, lint, types, floors of the house, missing migrations.
 check: $(VENV)/dev.stamp

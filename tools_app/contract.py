@@ -54,7 +54,7 @@ class NotPermitted(ToolRefusal):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One server tool. ``parameters`` is a JSON Schema object; ``run`` is called with arguments already checked against it.
+    """One server tool. ``parameters`` is a JSON Schema object; ``run`` is called with arguments that fit it.
 
     ``evidence`` names the response field its non-empty results go into as well, if any.
     """

@@ -1,4 +1,4 @@
-"""Server processes for real clients: one that answers with the built-in analyst, one with the scripted model behind it."""
+"""Server processes for real clients: one answers with the built-in analyst, one has the scripted model behind it."""
 
 from collections.abc import Iterator
 

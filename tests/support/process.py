@@ -1,4 +1,4 @@
-"""A server process of its own, started as ``make serve`` starts it, with a data folder, demo data and a key of its own."""
+"""A server process, started as ``make serve`` starts it, with a data folder, demo data and a key of its own."""
 
 import os
 import re

@@ -5,7 +5,7 @@ It decides what comes next. How questions are read, calls planned and answers wo
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -49,7 +49,7 @@ _FAILED_OUTPUT_ZH = re.compile(r"\W*(?:已?取消|失败|错误|已?拒绝|超�
 class Analyst:
     """A ``ModelBackend`` without a language model: deterministic, and it states only figures that a tool returned."""
 
-    def stream(self, call: ModelCall) -> Iterator[list[ModelEvent]]:
+    def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """Yields the events of one inference in small batches; exactly one ``Stopped`` comes last."""
         yield from _Inference(call).events()
 

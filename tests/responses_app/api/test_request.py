@@ -337,7 +337,7 @@ def test_an_unknown_model(api: httpx.Client, model: str) -> None:
         ({"builtin_tools": ["query_health_data"]}, {"query_health_data"}),
         ({"builtin_tools": ["query_health_data", "query_health_data"]}, {"query_health_data"}),
     ],
-    ids=str,
+    ids=["absent", "auto", "none", "empty", "one", "twice"],
 )
 def test_builtin_tools_trim_what_the_model_is_offered(
     api: httpx.Client, upstream: Upstream, script: Script, builtin_tools: Json, offered: set[str]
