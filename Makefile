@@ -21,7 +21,6 @@ serve: $(VENV)/serve.stamp
 		--lifespan off --no-access-log --timeout-graceful-shutdown 10
 
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
-# The hash seed is fixed because all processes must name cases that hold sets alike.
 test: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto $(ARGS)
 
