@@ -284,6 +284,7 @@ def _aggregate(part: Part, result: Result, say: Wording) -> list[str]:
         return [_grouped(part, result, say)]
     name = say.whose(part.subject) + say.indicator(result.indicator)
     wanted = [m for m in part.ask.measures if m in FIGURES] or [Measure.AVERAGE]
+    wanted += [Measure.LATEST] if {Measure.FIRST, Measure.LATEST} <= set(part.ask.measures) else []
     phrases = [_figure(m, result, say) for m in wanted]
     span = _span(part, result, say)
     if wanted == [Measure.COUNT]:
@@ -335,6 +336,7 @@ def _figure(measure: Measure, result: Result, say: Wording) -> str:
         Measure.MINIMUM: (result.minimum, "lowest", "最低"),
         Measure.MAXIMUM: (result.maximum, "highest", "最高"),
         Measure.FIRST: (result.first, "first", "最早"),
+        Measure.LATEST: (result.last, "most recently", "最近"),
     }[measure]
     return say.pick(f"{en} {say.on_day(point, result)}", f"{zh} {say.on_day(point, result)}")
 

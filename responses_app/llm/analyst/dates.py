@@ -24,8 +24,8 @@ _WORD_NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple of": 2, "few": 3, "half a": 0,
 }  # fmt: skip
-_NUMBER = r"(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple of|few)"
-_UNIT = r"(day|week|month|quarter|year)s?"
+NUMBER = r"(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple of|few)"
+UNIT = r"(day|week|month|quarter|year)s?"
 _ZH_DIGITS = {
     "零": 0,
     "一": 1,
@@ -40,9 +40,9 @@ _ZH_DIGITS = {
     "九": 9,
     "十": 10,
 }
-_ZH_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3}|几)"
-_ZH_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "个月": "month", "月": "month"}
-_ZH_UNITS |= {"个季度": "quarter", "季度": "quarter", "年": "year", "个星期": "week"}
+ZH_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3}|几)"
+ZH_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "个月": "month", "月": "month"}
+ZH_UNITS |= {"个季度": "quarter", "季度": "quarter", "年": "year", "个星期": "week"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _rolling(unit: str, count: int, today: date) -> Range:
     return add_months(today, -count * {"month": 1, "quarter": 3, "year": 12}[unit]), today
 
 
-def _shifted(unit: str, count: int, today: date) -> date:
+def shifted(unit: str, count: int, today: date) -> date:
     """The day ``count`` units from ``today``."""
     if unit in {"day", "week"}:
         return today + timedelta(days=count * (1 if unit == "day" else _DAYS_IN_WEEK))
@@ -158,7 +158,8 @@ def _ago(unit: str, count: int, today: date) -> Range:
     return _calendar(unit, -count, today)
 
 
-def _number(word: str) -> int:
+def number_of(word: str) -> int:
+    """A count in digits or in words."""
     word = word.lower()
     if word.isdecimal():
         return int(word)
@@ -304,7 +305,7 @@ def _read_this_unit(m: re.Match[str], today: date, ahead: bool) -> Range:
 
 
 def _read_zh_this_unit(m: re.Match[str], today: date, ahead: bool) -> Range:
-    return _to_date(_calendar(_ZH_UNITS[m[2]], _ZH_WHICH[m[1]], today), today)
+    return _to_date(_calendar(ZH_UNITS[m[2]], _ZH_WHICH[m[1]], today), today)
 
 
 def _to_date(days: Range, today: date) -> Range:
@@ -409,8 +410,8 @@ _READERS: tuple[_Reader, ...] = (
         lambda _m, t, _a: _rolling("month", 6, t),
     ),
     _reader(
-        rf"\b(?:the\s+)?(?:past|last|previous|recent|latest|trailing)\s+(?:a\s+)?{_NUMBER}\s+{_UNIT}\b",
-        lambda m, t, _a: _rolling(m[2].lower(), _number(m[1]), t),
+        rf"\b(?:the\s+)?(?:past|last|previous|recent|latest|trailing)\s+(?:a\s+)?{NUMBER}\s+{UNIT}\b",
+        lambda m, t, _a: _rolling(m[2].lower(), number_of(m[1]), t),
     ),
     _reader(
         r"\b(?:the\s+past|past)\s+(day|week|month|quarter|year)\b"
@@ -419,29 +420,30 @@ _READERS: tuple[_Reader, ...] = (
     ),
     _reader(r"\b(last|previous|preceding|this|current|next|coming)\s+(week|month|quarter|year)\b", _read_this_unit),
     _reader(
-        rf"\b(?:about\s+)?(?:{_NUMBER}|an?)\s+{_UNIT}\s+ago\b",
-        lambda m, t, _a: _ago(m[2].lower(), _number(m[1] or "a"), t),
+        rf"\b(?:about\s+)?(?:{NUMBER}|an?)\s+{UNIT}\s+ago\b",
+        lambda m, t, _a: _ago(m[2].lower(), number_of(m[1] or "a"), t),
     ),
     _reader(
-        rf"\b(?:{_NUMBER}|an?)\s+{_UNIT}\s+(?:from now|from today|later)\b",
-        lambda m, t, _a: (_shifted(m[2].lower(), _number(m[1] or "a"), t),) * 2,
+        rf"\b(?:{NUMBER}|an?)\s+{UNIT}\s+(?:from now|from today|later)\b",
+        lambda m, t, _a: (shifted(m[2].lower(), number_of(m[1] or "a"), t),) * 2,
     ),
     _reader(r"\byear[ -]to[ -]date\b|\bytd\b|今年以来|今年至今", lambda _m, t, _a: (date(t.year, 1, 1), t)),
     _reader(
-        rf"(?:最近|近|过去|前|这)(?:的)?(?:这)?\s*{_ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|月|个季度|季度"
+        rf"(?:最近|近|过去|前|这)(?:的)?(?:这)?\s*{ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|月|个季度|季度"
         r"|年)(?:内|里|以来)?",
-        lambda m, t, _a: _rolling(_ZH_UNITS[m[2]], _zh_number(m[1]), t),
+        lambda m, t, _a: _rolling(ZH_UNITS[m[2]], _zh_number(m[1]), t),
     ),
     _reader(
-        rf"{_ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|年)(?:之|以)?前",
-        lambda m, t, _a: _ago(_ZH_UNITS[m[2]], _zh_number(m[1]), t),
+        rf"{ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|年)(?:之|以)?前",
+        lambda m, t, _a: _ago(ZH_UNITS[m[2]], _zh_number(m[1]), t),
     ),
     _reader(
-        rf"{_ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|年)(?:之|以)?后",
-        lambda m, t, _a: (_shifted(_ZH_UNITS[m[2]], _zh_number(m[1]), t),) * 2,
+        rf"{ZH_NUMBER}\s*(个星期|天|日|周|星期|礼拜|个月|年)(?:之|以)?后",
+        lambda m, t, _a: (shifted(ZH_UNITS[m[2]], _zh_number(m[1]), t),) * 2,
     ),
     _reader(
-        r"(上上|下下|上|这|本|当|下)(?:一)?(?:个)?(月|周|星期|礼拜|季度)(?![一二三四五六日天])(?:份)?",
+        r"(上上|下下|上|这|本|当|下)(?:一)?(?:个)?(月|周|星期|礼拜|季度)"
+        r"(?![一二三四五六日天](?!共|起|直|般|样|次|下))(?:份)?",
         _read_zh_this_unit,
     ),
     _reader(r"(上)一?年(?!级)|(今年)", lambda m, t, _a: _to_date(_calendar("year", -1 if m[1] else 0, t), t)),
@@ -450,7 +452,7 @@ _READERS: tuple[_Reader, ...] = (
         lambda m, t, a: _read_weekday(_WEEKDAYS.index(m[2].lower()), (m[1] or "").lower(), t, a),
     ),
     _reader(
-        r"(上|这|本|下)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])",
+        r"(上|这|本|下)?(?:个)?(?:周|星期|礼拜)([一二三四五六日天])(?!共|起|直|般|样|次|下)",
         lambda m, t, a: _read_weekday("一二三四五六日".index(m[2].replace("天", "日")), m[1] or "", t, a),
     ),
 )
@@ -458,8 +460,8 @@ _READERS: tuple[_Reader, ...] = (
 # "Most steps in a day" is no date, "book a visit in a week" is one.
 _READERS_AHEAD: tuple[_Reader, ...] = (
     _reader(
-        rf"\bin\s+(?:about\s+)?(?:{_NUMBER}|an?)\s+{_UNIT}(?:'s?\s+time)?\b(?!\s+of)",
-        lambda m, t, _a: (_shifted(m[2].lower(), _number(m[1] or "a"), t),) * 2,
+        rf"\bin\s+(?:about\s+)?(?:{NUMBER}|an?)\s+{UNIT}(?:'s?\s+time)?\b(?!\s+of)",
+        lambda m, t, _a: (shifted(m[2].lower(), number_of(m[1] or "a"), t),) * 2,
     ),
 )
 

@@ -5,7 +5,7 @@ What a person has data of is not known here; names go on to the tool, which says
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from responses_app.llm.analyst.text import has_han
@@ -47,6 +47,17 @@ _EVERYDAY: tuple[tuple[str, str, str], ...] = (
     (r"haemoglobin|hemoglobin", r"血红蛋白|血色素", "hemoglobin"),
 )  # fmt: skip
 _WALKING = (r"walk(?:ed|ing)?", r"走路|走了|走得|(?<![好快慢变])走(?!势|向|高|低)", "steps")
+# Words that say what is wanted and of what at once, so they stay to be read as measures.
+_IMPLIED = (
+    (
+        r"heav(?:y|ier|iest)|light(?:er|est)|fatt?(?:er|est)?|thinn?(?:er|est)?|slimm?(?:er|est)?"
+        r"|(?:gain(?:s|ed|ing)?|los(?:e|es|ing|t)|put(?:ting)? on) (?:any |some |much )?(?:kilos?|kilograms?|kg|pounds?"
+        r"|lbs?|fat)",
+        r"胖|瘦|最重|最轻|变重|变轻|重了|轻了",
+        "body weight",
+    ),
+    (r"tall(?:er|est)|(?:did|have|am) i (?:still )?gr(?:ow|own|owing)", r"长高|高了几厘米|变高", "body height"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,7 @@ def find_mentions(text: str) -> list[Mention]:
     for mention in sorted(_all_mentions(text), key=lambda m: (m.begin - m.stop, not m.family)):
         if all(mention.stop <= other.begin or mention.begin >= other.stop for other in kept):
             kept.append(mention)
-    return sorted(kept or _walking(text), key=lambda m: m.begin)
+    return sorted(kept or _walking(text) or _implied(text), key=lambda m: m.begin)
 
 
 def unknown_mention(written: str, begin: int) -> Mention:
@@ -105,6 +116,12 @@ def _all_mentions(text: str) -> Iterator[Mention]:
 def _walking(text: str) -> list[Mention]:
     latin, han, name = _WALKING
     return [_mention(m, (_canonical(name),)) for m in _pattern(latin, han).finditer(text)][:1]
+
+
+def _implied(text: str) -> list[Mention]:
+    """Indicators that only a word such as "heavier" tells; these take no place in the question."""
+    found = ((m, name) for latin, han, name in _IMPLIED for m in _pattern(latin, han).finditer(text))
+    return [replace(_mention(m, (_canonical(name),)), stop=m.start()) for m, name in found][:1]
 
 
 def _mention(m: re.Match[str], names: tuple[str, ...], *, family: bool = False) -> Mention:

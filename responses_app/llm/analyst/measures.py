@@ -42,8 +42,13 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"|drop(?:s|ped|ping)?|climb(?:s|ed|ing)?|declin(?:e|es|ed|ing)|over time|chang(?:e|es|ed|ing)|develop(?:s"
         r"|ed|ing|ment)?"
         r"|evol(?:ve|ves|ved|ving|ution)|progress(?:ion|ed|ing)?|improv(?:e|es|ed|ing|ement)|worsen(?:s|ed|ing)?"
-        r"|(?:got|get|gotten|getting) (?:better|worse|higher|lower)|chart|plot|graph|trajectory|direction|stable",
-        r"(?:降|升|涨|跌|减|瘦|胖|增加|减少|提高)了|趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高"
+        r"|(?:got|get|gets|gotten|getting) (?:better|worse|higher|lower|bigger|smaller|longer|shorter|heavier|lighter"
+        r"|fatter|thinner|slimmer)|increasingly|higher and higher|lower and lower"
+        r"|keeps? (?:going|getting|rising|falling)|chart|plot|graph|trajectory|direction|stable"
+        rf"|(?:gain(?:s|ed|ing)?|los(?:e|es|ing|t)|put(?:ting)? on) (?:any |some |much |more |too )*"
+        rf"(?:{_FILLER}|kilos?|kilograms?|kg|pounds?|lbs?|fat)",
+        r"(?:降|升|涨|跌|减|瘦|胖|增加|减少|提高|(?<![太过偏最很])[高低])了|(?:变|长)(?:胖|瘦|重|轻|长|短|多|少)|越来越|一直在"
+        r"|趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高"
         r"|变低|涨|好转|恶化|改善|曲线|图表|折线"
         r"|波动|稳定吗",
     ),
@@ -75,7 +80,7 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         rf"(?:the )?end(?= of| {_FILLER})|latest|(?:most )?recent|last|newest|current(?:ly)?|now|right now"
         r"|at the moment|these days"
         r"|up[ -]to[ -]date|at present",
-        r"年底|年末|月底|月末|最新|最近一次|最近的?|上一?次|目前|现在|当前|眼下|如今|近况",
+        r"年底|年末|月底|月末|最新|最近一次|最近的?|上一?次|目前|现在|当前|上一?回|眼下|如今|近况",
     ),
     Measure.COMPARE: _re(
         r"compar(?:e|es|ed|ing|ison)|versus|vs\.?|differ(?:s|ed|ence|ent|ences)?|than|against|relative to",
@@ -120,6 +125,14 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         rf"|有没有(?:我的?)?{_FILLER}+(?:的)?(?:数据|记录|结果)|有{_FILLER}+(?:的)?(?:数据|记录)吗",
     ),
 }
+_NEWEST = _re(
+    r"latest|most recent|newest|current(?:ly)?|now|last",
+    r"最新|最近一次|上一?次|目前|现在|当前",
+)
+_EACH = _re(
+    r"all|every|each|individual|single|history|log of|recent(?<!most recent)",
+    r"全部|所有|每一?次|历次|历史|明细|逐|各次",
+)
 _WHEN = _re(
     r"when|what (?:date|day|time|month)|which (?:date|day|days|dates|month)|on what (?:date|day)|since when",
     r"哪一?天|什么时候|何时|几号|哪几天|日期|哪些天|啥时候|哪个月|几月",
@@ -127,7 +140,11 @@ _WHEN = _re(
 _EVER = _re(
     r"ever|was|were|has|have|had|did|any|times|days|nights|readings|measurements|results|values|which|when|how many"
     r"|how often|list|show",
-    r"曾|过|哪|什么时候|多少|几|有没有|是否有|次|列",
+    rf"曾|过|哪|的时候|有{_FILLER}|什么时候|多少|几|有没有|是否有|次|列",
+)
+_RANKS = _re(
+    r"more|less|fewer|higher|lower|longer|shorter|better|worse|heavier|lighter|bigger|smaller",
+    r"更|(?<![最太过偏很])(?:高|低|长|短|重|轻|大|小|多(?![少大高久长重])|(?<!多)少)",
 )
 _HOW_MANY = re.compile(
     r"(?:how many|how much|how long|how far|how many hours(?: of)?(?: did i)?)\b|多少|多久|几个小时|几小时|几公里",
@@ -155,7 +172,8 @@ _LAST_N = re.compile(
     re.IGNORECASE,
 )
 _PREVIOUS_READING = _re(
-    r"(?:last|previous) time|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result"
+    r"(?:than|to|with|vs\.?|versus|against|from|since|as) (?:the |my )?(?:last|previous) (?:time|one)"
+    r"|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result"
     r"|test|value)?|the one before|last two",
     r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|前一次|最近两次",
 )
@@ -164,10 +182,15 @@ _ZH_NUMBERS = dict(zip("一二三四五六七八九十", range(1, 11), strict=Tr
 
 
 def find_measures(text: str) -> list[tuple[int, Measure]]:
-    """The measures a text asks for with their places, in order. Dates, limits and indicators in it must be masked."""
+    """The measures a text asks for with their places, in order. Dates, limits and indicators in it must be masked.
+
+    "Show the newest values of LDL and HDL" asks for one value of each, not for a list of readings.
+    """
     found = [
         (m.start(), measure) for measure, pattern in _PATTERNS.items() for m in pattern.finditer(text) if m[0].strip()
     ]
+    if _NEWEST.search(text) and not _EACH.search(text):
+        found = [x for x in found if x[1] is not Measure.READINGS]
     return sorted(found, key=lambda x: x[0])
 
 
@@ -204,6 +227,11 @@ def asks_when(text: str) -> bool:
 def asks_about_many(text: str) -> bool:
     """Whether a question with a limit is about all readings ("was it ever above") rather than about the latest."""
     return _EVER.search(text) is not None
+
+
+def ranks(text: str) -> bool:
+    """Whether one of several is to be named as the greater or the smaller ("more in May or in June")."""
+    return _RANKS.search(text) is not None
 
 
 def asks_how_much(text: str) -> bool:

@@ -23,6 +23,7 @@ _MOST_READINGS = 200
 _IN_PERIOD = 10
 _DIRECTIONS = {"rising", "falling", "stable"}
 _MONTH_DAYS, _YEAR_DAYS = 31, 366
+_MOST_MONTHS = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +237,21 @@ def _same_kind_now(start: date, end: date, today: date) -> date:
 def _before(period: Period, start: date) -> Period:
     end = start - timedelta(days=1)
     length = ((period.end or start) - start).days + 1
+    months = _whole_months(start, period.end)
     if start.day == 1 and start.month == 1:
         first = add_months(start, -12)
     elif start.day == 1:
         first = add_months(start, -1)
+    elif months:
+        first = add_months(start, -months)
     else:
         first = start - timedelta(days=max(length, 1))
     return replace(period, start=first, end=end, text="")
+
+
+def _whole_months(start: date, end: date | None) -> int:
+    """How many months a period like "the past 6 months" has; 0 when it is not made of months."""
+    return next((n for n in range(1, _MOST_MONTHS + 1) if end is not None and add_months(end, -n) == start), 0)
 
 
 def _limited(ask: Ask, subject: Subject) -> list[Part]:

@@ -23,10 +23,12 @@ from responses_app.llm.analyst.measures import (
     find_measures,
     group_by,
     last_n,
+    ranks,
     which_period,
     with_the_previous,
 )
 from responses_app.llm.analyst.people import Person, find_person, has_pronoun, speaks_of_both, zh_owner
+from responses_app.llm.analyst.relative_periods import with_relative_periods
 from responses_app.llm.analyst.small_talk import Kind, kind_of, stop_words_removed
 from responses_app.llm.analyst.text import is_chinese, masked, normalised
 
@@ -35,7 +37,8 @@ from responses_app.llm.analyst.text import is_chinese, masked, normalised
 class Ask:
     """One thing asked of the data: measures of some indicators over some periods.
 
-    ``best``: which of the calendar periods ``group`` is looked for. ``unit``: the unit an answer is wanted in.
+    ``best``: which of the calendar periods ``group`` is looked for. ``ranks``: whether one side is to be named as the
+    greater or the smaller. ``unit``: the unit an answer is wanted in.
     """
 
     measures: tuple[Measure, ...]
@@ -49,6 +52,7 @@ class Ask:
     how_much: bool = False
     with_previous: bool = False
     best: bool = False
+    ranks: bool = False
     unit: str = ""
 
 
@@ -169,6 +173,7 @@ def _draft(text: str, today: date) -> _Draft:
         draft.mask = masked(draft.mask, m.start(), m.end())
     draft.limits = find_limits(draft.mask)
     found = find_periods(draft.mask, today, join=not _COMPARING.search(draft.mask))
+    found = with_relative_periods(draft.mask, found)
     draft.periods = [p for p in found if all(p.stop <= x.begin or p.begin >= x.stop for x in draft.limits)]
     draft.take(draft.limits)
     draft.take(draft.periods)
@@ -276,6 +281,7 @@ def _ask(draft: _Draft, span: Span) -> Ask:
     here = draft.mask[begin:stop]
     mentions = tuple(m for m in draft.mentions if begin <= m.begin < stop)
     measures = [measure for _, measure in find_measures(here)]
+    measures = [m for m in measures if m is not Measure.SUM] if Measure.COUNT in measures else measures
     measures += [Measure.SUM] if any(m.additive and _TOTAL.match(m.written) for m in mentions) else []
     return Ask(
         measures=tuple(dict.fromkeys(measures)),
@@ -285,6 +291,7 @@ def _ask(draft: _Draft, span: Span) -> Ask:
         count=last_n(here),
         group=which_period(here) or group_by(here),
         best=which_period(here) is not None,
+        ranks=ranks(here),
         unit=_unit_wanted(here),
         when=asks_when(here),
         about_many=asks_about_many(here),
@@ -334,6 +341,7 @@ def _together(first: Ask, second: Ask) -> Ask:
         how_much=first.how_much or second.how_much,
         with_previous=first.with_previous or second.with_previous,
         best=first.best or second.best,
+        ranks=first.ranks or second.ranks,
         unit=first.unit or second.unit,
     )
 
@@ -344,12 +352,17 @@ def _is_substantial(ask: Ask) -> bool:
 
 
 def _finished(draft: _Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
-    """The ask with repeated indicators dropped and, when it names no period, the question's only one."""
+    """The ask with repeated indicators dropped and, when it names no period, the question's only one.
+
+    "More in May or in June?" is a comparison of its periods.
+    """
     mentions = tuple({m.names: m for m in ask.mentions}.values())
     usable = tuple(p for p in shared if p.possible)
     latest_of_all = Measure.LATEST in ask.measures and len(shared) > len(ask.periods)
     periods = ask.periods or (usable if len(usable) == 1 and not latest_of_all else ())
-    return replace(ask, mentions=mentions, periods=periods)
+    compares = ask.ranks and len(periods) > 1 and Measure.COMPARE not in ask.measures
+    measures = (*ask.measures, Measure.COMPARE) if compares else ask.measures
+    return replace(ask, measures=measures, mentions=mentions, periods=periods)
 
 
 def _impossible(draft: _Draft, data: list[Span]) -> Period | None:
@@ -377,14 +390,14 @@ _RECIPIENT = re.compile(
     re.IGNORECASE,
 )
 _ZH_OWNER_STOP = re.compile(
-    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上次|上一次|之前|以前|平时|平均"
+    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上次|上一次|上一?回|这回|那回|之前|以前|平时|平均"
     r"|最高|最低|最大|最小|总|所有|全部|历史|近期|这次|本次|空腹|餐后|一下|查|看|帮|请|和|与|跟|告诉|显示|列出|比较"
     r"|对比|知道"
     r"|那|期间|时候|时|里|中|内|早上|晚上|上午|下午|静息|日常|每天|每日|每周|每月|多少|什么|哪|有|是|在|从|到|一次"
     r"|几|次|天|周|月|年|给|把|超过|高于|低于|想|要|能|可以|下|的|得|过去|异常|正常|血液|身体|尿液|体检|化验|检查"
     r"|报告|医院|门诊|诊所|餐|饭|早|晚|午|夜|晨|运动|锻炼|睡前|起床|手环|手表|设备|仪器?|家里|家庭|单位|年度|季度"
     r"|结果|数据|记录|指标|服药|吃药|治疗|用药|休息|安静|抽血|静脉|指尖|真实|具体|对应|相关|各|这|每|个|月份|前|后"
-    r"|初|底|末|过程|春天|夏天|秋天|冬天|春节|国庆|过年"
+    r"|测|量|抽|验|做|初|底|末|过程|春天|夏天|秋天|冬天|春节|国庆|过年"
 )
 _OWNER_EN = re.compile(
     r"\ue000\s*(?:levels?\s+|values?\s+|readings?\s+)?(?:of\s+(?:my\s+|the\s+|an?\s+|our\s+)?|(?:in|on"

@@ -26,7 +26,7 @@ _UNITS = {
     "{INR}": "",
     "1": "",
 }
-_ZH_UNITS = {"{steps}": "步", "/min": "次/min", "h": "小时", "min": "分钟"}
+_ZH_UNITS = {"{steps}": "步", "/min": "次/分", "h": "小时", "min": "分钟"}
 _BREATHING = "respiratory"
 _LOOSE = {"%"}
 
@@ -74,7 +74,7 @@ class Wording:
     def unit(self, ucum: str, indicator: str = "") -> str:
         """A UCUM unit as people write it."""
         if ucum == "/min" and _BREATHING in indicator.lower():
-            return self.pick("breaths/min", "次/min")
+            return self.pick("breaths/min", "次/分")
         return _ZH_UNITS.get(ucum, _UNITS.get(ucum, ucum)) if self.zh else _UNITS.get(ucum, ucum)
 
     def reading(self, point: Point, result: Result) -> str:

@@ -62,11 +62,17 @@ def test_a_bound_and_a_word_are_stated_as_written() -> None:
         ("空腹血糖最低和最高各是多少？", ["5.1 mmol/L", "6.4 mmol/L"]),
         ("How many fasting glucose readings do I have?", ["3 readings"]),
         ("我测了几次空腹血糖？", ["3 次"]),
+        ("去年总共验了几回空腹血糖？", ["3 次"]),
+        ("How many fasting glucose readings are there in total?", ["3 readings"]),
         ("What was my first fasting glucose?", ["5.1 mmol/L"]),
     ],
 )
 def test_only_the_figure_that_is_asked_for_is_stated(question: str, expected: list[str]) -> None:
     assert bold(answer(question, figures())) == expected
+
+
+def test_a_rate_has_its_chinese_unit() -> None:
+    assert bold(answer("我的静息心率多少？", latest(61, "2026-03-10", "Resting heart rate", "/min"))) == ["61 次/分"]
 
 
 def test_extremes_come_with_their_day() -> None:

@@ -15,6 +15,7 @@ from tests.responses_app.llm.analyst.conversation import (
     trend,
 )
 
+BLOOD_PRESSURE = ["Systolic blood pressure", "Diastolic blood pressure"]
 MARTIN = {"member": "martin", "display_name": "Martin (father)", "scope": "all"}
 
 
@@ -83,6 +84,19 @@ def lookups(question: str, **more: Any) -> list[dict[str, Any]]:
             "Did my LDL go up since June?",
             {"operation": "trend", "indicators": ["LDL cholesterol"], "start": "2025-06-01"},
         ),
+        ("上回量的血压是多少来着？", {"operation": "latest", "indicators": BLOOD_PRESSURE}),
+        (
+            "How low was my vitamin D the last time they checked it?",
+            {"operation": "latest", "indicators": ["Vitamin D (25-OH)"]},
+        ),
+        ("我最近变胖了吗？", {"operation": "trend", "indicators": ["Body weight"]}),
+        ("Am I getting heavier?", {"operation": "trend", "indicators": ["Body weight"]}),
+        ("我的尿酸是不是越来越低？", {"operation": "trend", "indicators": ["Uric acid"]}),
+        (
+            "Show me the current results for ferritin and TSH",
+            {"operation": "latest", "indicators": ["Ferritin", "TSH"]},
+        ),
+        ("List all my TSH results", {"operation": "readings", "indicators": ["TSH"], "limit": 20}),
         ("What's my unicorn index?", {"operation": "latest", "indicators": ["unicorn index"]}),
     ],
 )
@@ -97,6 +111,7 @@ def test_looks_up_once_what_is_asked(question: str, expected: Mapping[str, Any])
         ("我的空腹血糖有几次高于6.1？", {"above": 6.1, "limit": 1}),
         ("On which days was my fasting glucose below 70 mg/dL?", {"below": 70, "unit": "mg/dL", "limit": 20}),
         ("上个月有多少天步数超过一万？", {"above": 10000, "limit": 1}),
+        ("血压有超过140的情况吗？", {"above": 140, "limit": 1}),
         ("How often did I walk at least 10,000 steps?", {"above": 9999.9999999, "limit": 1}),
     ],
 )
@@ -121,6 +136,22 @@ def test_two_periods_are_looked_up_in_one_step() -> None:
     assert [(x["start"], x["end"]) for x in turn.lookups] == [
         ("2026-03-01", "2026-03-18"),
         ("2026-02-01", "2026-02-28"),
+    ]
+
+
+def test_the_period_before_another_is_compared_with_it() -> None:
+    turn = ask("Did I sleep longer in January than the month before?", query_result())
+    assert [(x["start"], x["end"]) for x in turn.lookups] == [
+        ("2026-01-01", "2026-01-31"),
+        ("2025-12-01", "2025-12-31"),
+    ]
+
+
+def test_months_up_to_today_are_compared_with_as_many_months_before() -> None:
+    turn = ask("我最近三个月的平均血糖和之前比怎么样？", query_result())
+    assert [(x["start"], x["end"]) for x in turn.lookups] == [
+        ("2025-12-18", "2026-03-18"),
+        ("2025-09-18", "2025-12-17"),
     ]
 
 
