@@ -25,15 +25,35 @@ class ToolContext:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordsUsed:
+    """The health records of one Subject behind a tool's result, so that the result can go when one of them goes.
+
+    ``owner_id`` is the Subject they belong to, ``count`` how many there are. ``ids`` names them all, or of many the
+    newest alone: then the removal of any record of the owner takes the result along. ``expires_at`` is when the first
+    expires.
+    """
+
+    owner_id: int
+    count: int
+    ids: tuple[str, ...] = ()
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool's answer: a JSON object for the model, and the ids of the health records it came from.
+    """A tool's answer: a JSON object for the model, and the health records it came from, by whose they are.
 
     ``empty`` says that nothing was found, so that it is no evidence for an answer.
     """
 
     data: dict[str, Json]
-    record_ids: tuple[str, ...] = ()
+    records: tuple[RecordsUsed, ...] = ()
     empty: bool = False
+
+    @property
+    def record_ids(self) -> tuple[str, ...]:
+        """The ids of the records behind it, as far as they are named."""
+        return tuple(record_id for used in self.records for record_id in used.ids)
 
 
 class ToolRefusal(Exception):

@@ -24,7 +24,8 @@ class ApiKey(models.Model):
 class Subject(models.Model):
     """One isolated person of an account, named by the caller's ``user`` value.
 
-    ``user_key`` is compared exactly as sent; the empty string is the account's default Subject.
+    ``user_key`` is compared exactly as sent; the empty string is the account's default Subject. ``erased_at`` is set
+    while an erasure is under way: then the key is a made-up one, and nothing reaches the Subject any more.
     """
 
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subjects")
@@ -32,6 +33,7 @@ class Subject(models.Model):
     display_name = models.CharField(max_length=200, blank=True)
     time_zone = models.CharField(max_length=64, default="UTC")
     created_at = models.DateTimeField(auto_now_add=True)
+    erased_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["account", "user_key"], name="subject_unique_per_account")]

@@ -125,6 +125,26 @@ class HealthRecord(models.Model):
         return self.value if self.value.endswith(self.unit) else f"{self.value} {self.unit}"
 
 
+class RecordRemoval(models.Model):
+    """That records of a Subject were deleted, for whoever has kept what they said: which ones is seen by looking.
+
+    ``erased``: the Subject itself is gone. ``owner_id`` is a plain number, since the note outlives its Subject.
+    """
+
+    owner_id = models.BigIntegerField()
+    erased = models.BooleanField(default=False)
+    removed_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["owner_id", "removed_at"], name="record_removal_by_owner"),
+            models.Index(fields=["removed_at"], name="record_removal_by_time"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Removal {self.pk}"
+
+
 class Share(models.Model):
     """``subject`` lets ``with_subject`` see its records of ``scope`` of the days ``start`` to ``end``, both in."""
 

@@ -1,13 +1,13 @@
 """Reads of a Subject's records and of the shares it has received. Figures over records are in statistics.py."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
 from django.db.models import Q
 
 from mirobody_site.tenancy.models import Subject
-from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision, Share
+from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision, RecordRemoval, Share
 from tools_app.records.names import normalised
 from tools_app.records.times import Moment
 
@@ -86,3 +86,14 @@ def shared_records(share: Share, now: datetime) -> HealthRecordQuerySet:
 def _days(start: date | None, end: date | None) -> Q:
     bounds = {"local_date__gte": start, "local_date__lte": end}
     return Q(**{name: day for name, day in bounds.items() if day})
+
+
+def removals(owner_ids: Iterable[int], since: datetime) -> list[RecordRemoval]:
+    """The notes of what was deleted of these Subjects' records since then."""
+    return list(RecordRemoval.objects.filter(owner_id__in=set(owner_ids), removed_at__gte=since))
+
+
+def surviving(public_ids: Iterable[str], now: datetime) -> set[str]:
+    """Those of the records that are still there and have not expired."""
+    live = HealthRecord.objects.live(now).filter(public_id__in=set(public_ids))
+    return set(live.values_list("public_id", flat=True))

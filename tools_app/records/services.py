@@ -1,5 +1,6 @@
 """Writes of health records: all of a batch or nothing, each reading once; deletion."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -11,7 +12,7 @@ from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import get_or_create_subject
 from tools_app.records.batch import Batch
 from tools_app.records.interpretation import fingerprinted, interpret
-from tools_app.records.models import HealthRecord, HealthRecordQuerySet, Retention
+from tools_app.records.models import HealthRecord, HealthRecordQuerySet, RecordRemoval, Retention
 from tools_app.records.selectors import named_exactly
 
 
@@ -78,21 +79,58 @@ def _outlasts(new: HealthRecord, old: HealthRecord) -> bool:
 
 def delete_by_id(subject: Subject, public_id: str, now: datetime) -> int:
     """Deletes one record; the number of records the caller could see that are gone: 1 or 0."""
-    return _delete(HealthRecord.objects.filter(subject=subject, public_id=public_id), now)
+    return _delete(subject, HealthRecord.objects.filter(public_id=public_id), now)
 
 
 def delete_by_indicator(subject: Subject, indicator: str, now: datetime) -> int:
     """Deletes the records with this whole written name or code; the number of visible ones that are gone."""
-    return _delete(named_exactly(HealthRecord.objects.filter(subject=subject), indicator), now)
+    return _delete(subject, named_exactly(HealthRecord.objects.all(), indicator), now)
 
 
 def delete_all(subject: Subject, now: datetime) -> int:
     """Deletes every record of the Subject; the number of visible ones that are gone."""
-    return _delete(HealthRecord.objects.filter(subject=subject), now)
+    return _delete(subject, HealthRecord.objects.all(), now)
 
 
-def _delete(records: HealthRecordQuerySet, now: datetime) -> int:
-    with transaction.atomic():
-        visible = records.live(now).count()
-        records.delete()
+def delete_session_records(subject: Subject, session_id: str, now: datetime) -> int:
+    """Ends a session's working data: the records kept for it; the number of visible ones that are gone."""
+    kept_for_it = HealthRecord.objects.filter(retention=Retention.SESSION, session_id=session_id)
+    return _delete(subject, kept_for_it, now)
+
+
+@transaction.atomic
+def _delete(subject: Subject, which: HealthRecordQuerySet, now: datetime) -> int:
+    """Deletes those of the Subject's records and notes it, for whoever has kept what they said."""
+    records = which.filter(subject=_locked(subject))
+    visible = records.live(now).count()
+    if records.delete()[0]:
+        RecordRemoval.objects.create(owner_id=subject.pk, removed_at=now)
     return visible
+
+
+def note_erasure(subject_id: int, now: datetime) -> None:
+    """Notes that the Subject itself goes, for whoever has kept what it said."""
+    RecordRemoval.objects.create(owner_id=subject_id, erased=True, removed_at=now)
+
+
+def sweep_records(now: datetime, batch: int) -> int:
+    """Deletes expired records in batches; how many. What came from them knows their expiry, so nothing is noted.
+
+    Safe to run at once with itself.
+    """
+    swept = 0
+    expired = HealthRecord.objects.filter(expires_at__lte=now).order_by("pk")
+    while keys := list(expired.values_list("pk", flat=True)[:batch]):
+        swept += HealthRecord.objects.filter(pk__in=keys).delete()[0]
+    return swept
+
+
+def erase_records(subject_id: int, batch: int, on_progress: Callable[[int], None]) -> int:
+    """Deletes all records of a Subject that is being erased, in batches; how many. ``on_progress`` is told each."""
+    erased = 0
+    records = HealthRecord.objects.filter(subject_id=subject_id).order_by("pk")
+    while keys := list(records.values_list("pk", flat=True)[:batch]):
+        gone = HealthRecord.objects.filter(pk__in=keys).delete()[0]
+        on_progress(gone)
+        erased += gone
+    return erased

@@ -1,5 +1,6 @@
 """Whom a tool may read: the Subject itself, and a family member through a share. No argument can widen that."""
 
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from mirobody_site.tenancy.models import Subject
@@ -16,19 +17,28 @@ def member_key(subject: Subject) -> str:
     return subject.user_key or DEFAULT_SUBJECT
 
 
-def readable_records(context: ToolContext, member: str | None) -> tuple[HealthRecordQuerySet, ZoneInfo]:
-    """The records the context may read of itself, or of ``member``, and the zone of that person's days.
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whose records a tool reads: the records it may see and the zone of the person's days. ``owner_id``: none yet."""
+
+    owner_id: int | None
+    records: HealthRecordQuerySet
+    zone: ZoneInfo
+
+
+def readable_person(context: ToolContext, member: str | None) -> Person:
+    """The Subject itself, or ``member``.
 
     Raises NotPermitted, in the same words whoever is named, unless that person shares with the Subject.
     """
     if member is not None:
         share = _share_of(context, member)
-        return shared_records(share, context.now), ZoneInfo(share.subject.time_zone)
+        return Person(share.subject_id, shared_records(share, context.now), ZoneInfo(share.subject.time_zone))
     own = Subject.objects.filter(account_id=context.account_id)
     subject = own.filter(pk=context.subject_id).first() if context.subject_id is not None else None
     if subject is None:
-        return HealthRecord.objects.none(), ZoneInfo("UTC")
-    return records_of(subject, context.now), ZoneInfo(subject.time_zone)
+        return Person(None, HealthRecord.objects.none(), ZoneInfo("UTC"))
+    return Person(subject.pk, records_of(subject, context.now), ZoneInfo(subject.time_zone))
 
 
 def shares_for(context: ToolContext) -> list[Share]:

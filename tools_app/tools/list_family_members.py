@@ -1,19 +1,22 @@
 """The tool ``list_family_members``: who lets this Subject see their data."""
 
-from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec
+from tools_app.contract import Arguments, RecordsUsed, ToolContext, ToolResult, ToolSpec
 from tools_app.tools.family import member_key, shares_for
 
 
 def _run(context: ToolContext, arguments: Arguments) -> ToolResult:
+    shares = shares_for(context)
     members = [
         {
             "member": member_key(share.subject),
             "display_name": share.subject.display_name or member_key(share.subject),
             "scope": share.scope,
         }
-        for share in shares_for(context)
+        for share in shares
     ]
-    return ToolResult({"members": members}, empty=not members)
+    # Names, no records: they go when the person who shares is erased.
+    records = tuple(RecordsUsed(share.subject_id, count=0) for share in shares)
+    return ToolResult({"members": members}, records, empty=not members)
 
 
 LIST_FAMILY_MEMBERS = ToolSpec(

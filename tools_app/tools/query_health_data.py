@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Min, Q
 
-from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, TryDifferently
-from tools_app.records.models import NEWEST_FIRST, HealthRecordQuerySet
+from tools_app.contract import Arguments, RecordsUsed, ToolContext, ToolResult, ToolSpec, TryDifferently
+from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet
 from tools_app.records.names import plain
 from tools_app.records.resolution import resolve
 from tools_app.records.selectors import Period, within
 from tools_app.records.statistics import Series, by_period, points, series_in, summarise, trend
 from tools_app.standardization import to_canonical, ucum_unit
-from tools_app.tools.family import readable_records
+from tools_app.tools.family import readable_person
 from tools_app.tools.query_arguments import DEFAULT_LIMIT, Query, read_arguments
 from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
 from tools_app.tools.rendering import landmark, number, period, reading
@@ -31,20 +31,20 @@ PAGE = {"overview": 100, "latest": 50, "readings": 10, "aggregate": 10, "trend":
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One indicator's part of the result, with the ids of the readings it shows; ``more``: it left some out."""
+    """One indicator's part of the result, with the readings it shows one by one; ``more``: it left some out."""
 
     result: dict[str, Any]
-    record_ids: Sequence[str] = ()
+    readings: Sequence[HealthRecord] = ()
     more: bool = False
 
 
 def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     """Answers from the records the context may read. Raises TryDifferently or NotPermitted."""
     member = arguments.get("member")
-    records, zone = readable_records(context, member)
-    query = read_arguments(arguments, zone)
-    meant = resolve(query.indicators, records) if query.indicators else {}
-    in_period = within(records, query.period)
+    person = readable_person(context, member)
+    query = read_arguments(arguments, person.zone)
+    meant = resolve(query.indicators, person.records) if query.indicators else {}
+    in_period = within(person.records, query.period)
     present = {series.key: series for series in _present(in_period, query, meant)}
     shown, next_series = _page(_in_order(meant, present), query)
     query = _bounded(query, len(shown))
@@ -60,8 +60,8 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     }
     more = any(answer.more for answer in answers)
     data |= {"truncated": more or next_series is not None, "next_offset": _next_offset(query, more, next_series)}
-    ids = _record_ids(query, answers, in_period, shown)
-    return ToolResult(data, record_ids=ids, empty=not any(answer.result["count"] for answer in answers))
+    used = _records_used(person.owner_id, query, answers, in_period, shown)
+    return ToolResult(data, used, empty=not any(answer.result["count"] for answer in answers))
 
 
 def _present(in_period: HealthRecordQuerySet, query: Query, meant: dict[str, list[Series]]) -> list[Series]:
@@ -105,16 +105,25 @@ def _next_offset(query: Query, more: bool, next_series: int | None) -> int | Non
     return query.offset + query.limit if more else None
 
 
-def _record_ids(
-    query: Query, answers: Sequence[Answered], in_period: HealthRecordQuerySet, shown: Sequence[Series]
-) -> tuple[str, ...]:
-    """The readings an answer shows, or for figures all that went into them, of these the newest thousand."""
-    if query.operation in DEFAULT_LIMIT:
-        return tuple(record_id for answer in answers for record_id in answer.record_ids)
-    if not shown:
+def _records_used(
+    owner_id: int | None,
+    query: Query,
+    answers: Sequence[Answered],
+    in_period: HealthRecordQuerySet,
+    shown: Sequence[Series],
+) -> tuple[RecordsUsed, ...]:
+    """The readings an answer shows, or for figures all that went into them, of these the newest thousand by id."""
+    if owner_id is None:
         return ()
-    used = _of_any(in_period, shown).order_by(*NEWEST_FIRST)
-    return tuple(used.values_list("public_id", flat=True)[:MAX_RECORD_IDS])
+    if query.operation in DEFAULT_LIMIT:
+        readings = [reading for answer in answers for reading in answer.readings]
+        expiries = [reading.expires_at for reading in readings if reading.expires_at]
+        ids = tuple(reading.public_id for reading in readings)
+        return (RecordsUsed(owner_id, len(ids), ids, min(expiries, default=None)),)
+    used = _of_any(in_period, shown)
+    ids = tuple(used.order_by(*NEWEST_FIRST).values_list("public_id", flat=True)[:MAX_RECORD_IDS])
+    first_expiry = used.filter(expires_at__isnull=False).aggregate(first=Min("expires_at"))["first"]
+    return (RecordsUsed(owner_id, sum(series.count for series in shown), ids, first_expiry),)
 
 
 def _heading(series: Series, count: int) -> dict[str, Any]:
@@ -139,7 +148,7 @@ def _readings(series: Series, records: HealthRecordQuerySet, query: Query) -> An
     rows = list(filtered.order_by(*NEWEST_FIRST)[first : first + query.limit])
     result = _heading(series, count) | {"readings": [reading(row) for row in rows]}
     more = query.operation == "readings" and count > first + len(rows)
-    return Answered(result, [row.public_id for row in rows], more)
+    return Answered(result, rows, more)
 
 
 def _aggregate(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
