@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from responses_app.models import PendingCall, Response
+from responses_app.models import PendingCall, Response, Session
 from responses_app.protocol.ids import is_response_id
 
 
@@ -30,6 +30,27 @@ def find_previous(subject_id: int | None, response_id: str) -> Response | None:
     return Response.objects.live(timezone.now()).filter(pk=response_id, subject_id=subject_id).first()
 
 
+def find_session(subject_id: int | None, name: str) -> Session | None:
+    """The Subject's session of this name."""
+    if subject_id is None:
+        return None
+    return Session.objects.filter(subject_id=subject_id, name=name).first()
+
+
+def newest_response(conversation_id: int, now: datetime) -> Response | None:
+    """The live response that a session's next turn continues; failed and cancelled ones are skipped."""
+    ended_well = Response.objects.live(now).filter(
+        conversation_id=conversation_id, status__in=("completed", "incomplete")
+    )
+    return ended_well.order_by("-created_at", "-pk").first()
+
+
+def session_response_ids(session: Session, now: datetime) -> list[str]:
+    """The session's live responses, oldest first."""
+    responses = Response.objects.live(now).filter(conversation_id=session.conversation_id)
+    return list(responses.order_by("created_at", "pk").values_list("pk", flat=True))
+
+
 def pending_call_ids(response_id: str, now: datetime) -> list[str]:
     """The calls of a handoff that wait for an output, in the order they were made."""
     calls = PendingCall.objects.free(now).filter(response_id=response_id).order_by("pk")
@@ -40,6 +61,7 @@ def pending_call_ids(response_id: str, now: datetime) -> list[str]:
 class StoredTurn:
     """What one turn added to its conversation: the caller's input and the entries that followed, as JSON values."""
 
+    response_id: str
     input: Any
     added: list[dict[str, Any]]
 
@@ -52,7 +74,7 @@ WITH RECURSIVE chain(id, previous_id, input, added, depth) AS (
     SELECT earlier.id, earlier.previous_id, earlier.input, earlier.added, chain.depth + 1
     FROM responses_app_response AS earlier JOIN chain ON earlier.id = chain.previous_id
 )
-SELECT input, added FROM chain ORDER BY depth DESC
+SELECT id, input, added FROM chain ORDER BY depth DESC
 """
 
 
@@ -61,5 +83,5 @@ def conversation_turns(response_id: str) -> Iterator[StoredTurn]:
     with connection.cursor() as cursor:
         cursor.execute(_CHAIN, [response_id])
         rows = cursor.fetchall()
-    for written_input, added in rows:
-        yield StoredTurn(json.loads(written_input), json.loads(added))
+    for turn_id, written_input, added in rows:
+        yield StoredTurn(turn_id, json.loads(written_input), json.loads(added))

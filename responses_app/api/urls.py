@@ -2,9 +2,14 @@
 
 from django.urls import re_path
 
-from responses_app.api.views import ResponsesView, ResponseView
+from responses_app.api.conversations import SessionView, SubjectView
+from responses_app.api.views import InputItemsView, ResponsesView, ResponseView
 
 urlpatterns = [
     re_path(r"^responses/?$", ResponsesView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/?$", ResponseView.as_view()),
+    re_path(r"^responses/(?P<response_id>[^/]+)/input_items/?$", InputItemsView.as_view()),
+    # A name may hold an escaped slash, which Django sees as a plain one.
+    re_path(r"^sessions/(?P<session_id>.+)$", SessionView.as_view()),
+    re_path(r"^subjects/(?P<user>.+)$", SubjectView.as_view()),
 ]

@@ -17,7 +17,7 @@ from responses_app.models import Response
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.deletion import delete_response
 from responses_app.services.intake import accept
-from responses_app.services.retrieval import rebuilt_stream, retrieve
+from responses_app.services.retrieval import input_page, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming import reading
 from responses_app.streaming.backends import event_log
@@ -49,13 +49,24 @@ class ResponseView(AsyncApiView):
         starting_after = _whole_number(request, "starting_after")
         row = await in_thread(retrieve, _account_id(request), response_id, named_user(request))
         if not wants_stream:
-            return HttpResponse(row.body, content_type="application/json")
+            return HttpResponse(await in_thread(shown_body, row), content_type="application/json")
         return _event_stream(await _stored_stream(row, starting_after))
 
     async def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         """Deletes the stored response."""
         await in_thread(_retrieve_and_delete, _account_id(request), response_id, named_user(request))
         return JsonResponse({"id": response_id, "object": "response.deleted", "deleted": True})
+
+
+class InputItemsView(AsyncApiView):
+    """``/v1/responses/{response_id}/input_items``."""
+
+    async def get(self, request: Request, response_id: str) -> HttpResponseBase:
+        """A page of the input items of the response's turn, newest first unless ``order=asc``."""
+        limit = _whole_number(request, "limit")
+        order = request.GET.get("order", "desc")
+        row = await in_thread(retrieve, _account_id(request), response_id, named_user(request))
+        return JsonResponse(input_page(row, limit, order, request.GET.get("after")))
 
 
 def _accepted(request: Request) -> TurnOrder:
@@ -122,12 +133,15 @@ def _abandon(order: TurnOrder) -> None:
 
 
 async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
-    """The events from the log while it is there, else rebuilt from the stored object."""
+    """The events from the log while it is there and may be shown, else rebuilt from the stored object."""
+    body = await in_thread(shown_body, row)
+    if body != row.body:
+        return _rebuilt(row, body, starting_after)
     chunks = reading.stream(event_log(), row.pk, starting_after)
     try:
         first = await anext(chunks)
     except LogGone:
-        return _rebuilt(row, starting_after)
+        return _rebuilt(row, body, starting_after)
     return _joined(first, chunks)
 
 
@@ -138,7 +152,7 @@ async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGener
             yield chunk
 
 
-def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
+def _rebuilt(row: Response, body: str, starting_after: int | None) -> AsyncGenerator[bytes, None]:
     if row.status == "in_progress":
         raise ServerError
     if starting_after is not None:
@@ -146,7 +160,7 @@ def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes,
             "The events of this response are not kept any more; read the stream without 'starting_after'.",
             param="starting_after",
         )
-    return _one_chunk(rebuilt_stream(row))
+    return _one_chunk(rebuilt_stream(body, row.side_channel))
 
 
 async def _one_chunk(chunk: bytes) -> AsyncGenerator[bytes, None]:

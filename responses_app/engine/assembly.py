@@ -56,11 +56,6 @@ class Assembly:
         self._message_open = False
         self._breaks_due: set[int] = set()
 
-    @property
-    def next_sequence(self) -> int:
-        """The sequence number of the event that comes next."""
-        return self._sequence
-
     def opening(self) -> list[Event]:
         """The first two events, with the whole snapshot."""
         return self._numbered(

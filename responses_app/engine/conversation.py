@@ -4,7 +4,7 @@ Nothing here knows the wire's items (protocol/) or a provider's messages (llm/).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 Role = Literal["user", "assistant", "system", "developer"]
@@ -39,12 +39,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class CallOutput:
-    """What a call gave, as text for the model. ``record_ids`` are the health records behind a server tool's result."""
+    """What a call gave, as text for the model."""
 
     call_id: str
     output: str
     failed: bool = False
-    record_ids: tuple[str, ...] = field(default=())
 
 
 Entry = Message | Thought | Call | CallOutput
@@ -65,5 +64,4 @@ def entry_to_json(entry: Entry) -> dict[str, Any]:
 
 def entry_from_json(value: dict[str, Any]) -> Entry:
     """The entry that ``entry_to_json`` wrote."""
-    fields = {name: tuple(v) if name == "record_ids" else v for name, v in value.items() if name != "kind"}
-    return _KINDS[value["kind"]](**fields)
+    return _KINDS[value["kind"]](**{name: item for name, item in value.items() if name != "kind"})

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
 from responses_app.engine.assembly import Assembly, Closing, Seal
-from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Thought
+from responses_app.engine.conversation import CallOutput, Entry, Message, Thought
 from responses_app.engine.ports import (
     CallMade,
     ModelBackend,
@@ -41,6 +41,7 @@ from responses_app.engine.transcript import compact_json
 from responses_app.engine.usage import NOTHING_USED, UsageMeter, Visible
 from responses_app.protocol.events import Event
 from responses_app.protocol.response import ResponseObject
+from tools_app.contract import RecordsUsed
 
 log = logging.getLogger(__name__)
 
@@ -116,6 +117,7 @@ class UnpreparedTurn:
     def __init__(self, response: ResponseObject, side_channel: bool) -> None:
         self._assembly = Assembly(response, side_channel, None)
         self.added: list[Entry] = []
+        self.records_used: list[tuple[str, Sequence[RecordsUsed]]] = []
         self.ending: Ending = Failed(ServerError())
 
     def events(self) -> Iterator[list[Event]]:
@@ -130,7 +132,8 @@ class UnpreparedTurn:
 class AgentTurn:
     """One turn. Iterate ``events()`` to its end, then ``close()`` it with its ``ending``.
 
-    ``added`` holds what the turn added to the conversation after its input, ``ending`` how it ended.
+    ``added`` holds what the turn added to the conversation after its input, ``records_used`` by call id the health
+    records behind its server tools' results, ``ending`` how it ended.
     """
 
     def __init__(self, turn: Turn, model: ModelBackend, tools: ToolRunner, stop_requested: Callable[[], bool]) -> None:
@@ -145,12 +148,8 @@ class AgentTurn:
         self._malformed_steps = 0
         self._before: list[Entry] = []
         self.added: list[Entry] = []
+        self.records_used: list[tuple[str, Sequence[RecordsUsed]]] = []
         self.ending: Ending = Cancelled()
-
-    @property
-    def next_sequence(self) -> int:
-        """The sequence number of the first event that ``close`` gives."""
-        return self._assembly.next_sequence
 
     def events(self) -> Iterator[list[Event]]:
         """The turn's events but its last ones, in batches that came together. Never raises: a fault is an ending."""
@@ -281,11 +280,9 @@ class AgentTurn:
             yield announced
         timeout = max(0.0, self._turn.limits.deadline - time.monotonic())
         for number, outcome in self._tools.run_all([(item.call.name, item.arguments) for item in calls], timeout):
-            self.added.append(_output(calls[number].call, outcome.data, outcome.failed, outcome.record_ids))
+            call = calls[number].call
+            self.added.append(CallOutput(call.call_id, compact_json(outcome.data), outcome.failed))
+            self.records_used.append((call.call_id, outcome.records))
             happened = self._assembly.tool_finished(steps[number], outcome)
             if happened:
                 yield happened
-
-
-def _output(call: Call, data: object, failed: bool, record_ids: tuple[str, ...]) -> CallOutput:
-    return CallOutput(call.call_id, compact_json(data), failed, record_ids)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from responses_app.engine.conversation import Entry
+from tools_app.contract import RecordsUsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +96,14 @@ class ModelBackend(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What a server tool gave: ``data`` is a JSON value. ``evidence`` names the response field it feeds."""
+    """What a server tool gave: ``data`` is a JSON value. ``evidence`` names the response field it feeds,
+    ``records`` the health records it came from.
+    """
 
     data: Any
     failed: bool = False
     empty: bool = False
-    record_ids: tuple[str, ...] = ()
+    records: tuple[RecordsUsed, ...] = ()
     evidence: Literal["health_records", "citations"] | None = None
 
 

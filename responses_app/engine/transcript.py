@@ -11,6 +11,7 @@ from responses_app.protocol.items import (
     InputFile,
     InputImage,
     InputItem,
+    ItemReference,
     MessageItem,
     ReasoningItem,
     Refusal,
@@ -38,6 +39,8 @@ def _entries(item: InputItem, unseal: Unseal) -> list[Entry]:
             return _output(item)
         case ReasoningItem():
             return _thought(item, unseal)
+        case ItemReference():
+            raise ValueError("an item reference that was not replaced")
 
 
 def _thought(item: ReasoningItem, unseal: Unseal) -> list[Entry]:

@@ -2,6 +2,8 @@
 
 from responses_app.models.conversation import Conversation
 from responses_app.models.pending_call import PendingCall
+from responses_app.models.record_source import RecordSource
 from responses_app.models.response import Response
+from responses_app.models.session import Session
 
-__all__ = ["Conversation", "PendingCall", "Response"]
+__all__ = ["Conversation", "PendingCall", "RecordSource", "Response", "Session"]

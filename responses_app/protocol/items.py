@@ -145,8 +145,15 @@ class ReasoningItem(WireModel):
     encrypted_content: str | None = None
 
 
-_ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning")
-_LATER_ITEM_TYPES = ("item_reference", "compaction")
+class ItemReference(WireModel):
+    """Stands for a stored item of the same Subject; replaced by it before anything else looks at the input."""
+
+    type: Literal["item_reference"] = "item_reference"
+    id: str = Field(min_length=1)
+
+
+_ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning", "item_reference")
+_LATER_ITEM_TYPES = ("compaction",)
 
 
 def _known_item(item: Any) -> Any:
@@ -168,7 +175,8 @@ InputItem = Annotated[
     Annotated[MessageItem, Tag("tag:message")]
     | Annotated[FunctionCallItem, Tag("tag:function_call")]
     | Annotated[FunctionCallOutputItem, Tag("tag:function_call_output")]
-    | Annotated[ReasoningItem, Tag("tag:reasoning")],
+    | Annotated[ReasoningItem, Tag("tag:reasoning")]
+    | Annotated[ItemReference, Tag("tag:item_reference")],
     Discriminator(_type_tag),
     BeforeValidator(_known_item),
 ]

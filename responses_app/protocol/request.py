@@ -178,6 +178,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
     _check_model(request)
     _check_input(request)
     _check_tools(request, names)
+    _check_session(request)
     _refuse_unsupported(request)
     return request
 
@@ -253,9 +254,14 @@ def _check_tools(request: ResponseRequest, names: ToolNames) -> None:
                 )
 
 
+def _check_session(request: ResponseRequest) -> None:
+    if request.session_id is not None and not request.store:
+        raise InvalidRequestError(
+            "A response that is not stored cannot belong to a session: 'session_id' needs 'store'.", param="session_id"
+        )
+
+
 def _refuse_unsupported(request: ResponseRequest) -> None:
-    if request.session_id is not None:
-        raise _unsupported("session_id", "Unsupported parameter: 'session_id'.")
     if request.background:
         raise _unsupported("background", "Unsupported value: 'background' can only be false.")
     if request.mode == "model":

@@ -1,9 +1,15 @@
-"""Deletes a stored response, and with a conversation's last live response all of the conversation."""
+"""Deletes stored responses, and with a conversation's last live response all of the conversation."""
+
+from collections.abc import Collection
+from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from responses_app.models import Conversation, PendingCall, Response
+from responses_app.services.lost_turns import give_back_claims
+from responses_app.services.sessions import unlock
 from responses_app.streaming.backends import event_log
 
 
@@ -12,36 +18,50 @@ def delete_response(row: Response) -> None:
 
     While a live response still continues from it only the entries that one needs stay.
     """
-    event_log().request_stop(row.pk)
-    _delete(row)
-    if row.status != "in_progress":
-        event_log().discard(row.pk)
+    delete_responses([row])
+
+
+def delete_responses(rows: Collection[Response]) -> None:
+    """The same for several responses."""
+    for row in rows:
+        event_log().request_stop(row.pk)
+    for conversation_id in {row.conversation_id for row in rows}:
+        bury(conversation_id, Q(pk__in=[row.pk for row in rows]), timezone.now())
+    for row in rows:
+        # Who reads a running one is told of its end first; its log goes by itself.
+        if row.status != "in_progress":
+            event_log().discard(row.pk)
 
 
 @transaction.atomic
-def _delete(row: Response) -> None:
-    now = timezone.now()
-    # Serializes deletions within one conversation, so that two at once cannot each leave the other's remains.
-    Conversation.objects.select_for_update().get(pk=row.conversation_id)
-    if row.status == "in_progress":
-        PendingCall.objects.filter(claimed_by=row.pk, claimed_until__isnull=False).update(
-            claimed_by="", claimed_until=None
-        )
-    Response.objects.filter(pk=row.pk).update(deleted_at=now, body="", request="{}")
-    row.pending_calls.all().delete()
-    needed = _needed(row.conversation_id)
+def bury(conversation_id: int, which: Q, now: datetime) -> int:
+    """Takes away the conversation's responses that ``which`` selects, and all that no live response needs any more.
+
+    Returns how many were taken away; safe to run at once with itself.
+    """
+    # Serializes burials within one conversation, so that two at once cannot each leave the other's remains.
+    if not Conversation.objects.select_for_update().filter(pk=conversation_id).first():
+        return 0
+    responses = Response.objects.filter(conversation_id=conversation_id)
+    buried = list(responses.filter(which, deleted_at=None).values_list("pk", flat=True))
+    give_back_claims(buried)
+    unlock(buried)
+    Response.objects.filter(pk__in=buried).update(deleted_at=now, status="deleted", body="", request="{}")
+    PendingCall.objects.filter(response_id__in=buried).delete()
+    needed = _needed(conversation_id, now)
     if needed:
-        Response.objects.filter(conversation_id=row.conversation_id).exclude(pk__in=needed).delete()
+        responses.exclude(pk__in=needed).delete()
     else:
-        Conversation.objects.filter(pk=row.conversation_id).delete()
+        Conversation.objects.filter(pk=conversation_id).delete()
+    return len(buried)
 
 
-def _needed(conversation_id: int) -> set[str]:
+def _needed(conversation_id: int, now: datetime) -> set[str]:
     """The conversation's live responses and all those they continue from."""
     responses = Response.objects.filter(conversation_id=conversation_id)
     previous = dict(responses.values_list("pk", "previous_id"))
     needed: set[str] = set()
-    for live in responses.live(timezone.now()).values_list("pk", flat=True):
+    for live in responses.live(now).values_list("pk", flat=True):
         step: str | None = live
         while step is not None and step not in needed:
             needed.add(step)

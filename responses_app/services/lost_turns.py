@@ -1,7 +1,7 @@
 """Turns whose runner died: they fail, and what they held is given back."""
 
 import json
-from datetime import datetime
+from collections.abc import Collection
 
 from django.db import transaction
 from django.utils import timezone
@@ -11,13 +11,15 @@ from responses_app.engine.assembly import Assembly
 from responses_app.engine.steps import Failed
 from responses_app.engine.usage import NOTHING_USED
 from responses_app.models import PendingCall, Response
+from responses_app.protocol.response import ResponseObject
+from responses_app.services.sessions import unlock
 
 
 def fail_if_lost(row: Response) -> Response:
     """The row as it is now: one that still runs long after its deadline has failed."""
     now = timezone.now()
     if row.status == "in_progress" and row.deadline_at <= now:
-        _fail(row, now)
+        _fail(row)
         row.refresh_from_db()
     return row
 
@@ -27,20 +29,30 @@ def fail_turns_of_a_dead_process() -> int:
 
     Returns how many turns failed.
     """
-    now = timezone.now()
     rows = list(Response.objects.filter(status="in_progress"))
     for row in rows:
-        _fail(row, now)
+        _fail(row)
     return len(rows)
 
 
-@transaction.atomic
-def _fail(row: Response, now: datetime) -> None:
+def _fail(row: Response) -> None:
     closing = Assembly(json.loads(row.body), row.side_channel, None).close(
         Failed(ServerError("The server stopped while it ran this response.")), NOTHING_USED
     )
-    failed = Response.objects.filter(pk=row.pk, status="in_progress", deadline_at=row.deadline_at)
-    if failed.update(status="failed", body=json.dumps(closing.response), deadline_at=now):
-        PendingCall.objects.filter(claimed_by=row.pk, claimed_until__isnull=False).update(
-            claimed_by="", claimed_until=None
-        )
+    fail_turn(row.pk, closing.response)
+
+
+@transaction.atomic
+def fail_turn(response_id: str, response: ResponseObject) -> None:
+    """Stores a failed ``response``, unless it is not running any more, and gives back what its turn held."""
+    running = Response.objects.filter(pk=response_id, status="in_progress")
+    running.update(status="failed", body=json.dumps(response, ensure_ascii=False))
+    give_back_claims([response_id])
+    unlock([response_id])
+
+
+def give_back_claims(response_ids: Collection[str]) -> None:
+    """The handoffs that these turns were resuming can be resumed again. One that was answered stays answered."""
+    PendingCall.objects.filter(claimed_by__in=response_ids, claimed_until__isnull=False).update(
+        claimed_by="", claimed_until=None
+    )

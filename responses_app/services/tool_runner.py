@@ -67,7 +67,7 @@ class ServerTools:
 
 
 def _outcome(spec: ToolSpec, result: ToolResult) -> ToolOutcome:
-    return ToolOutcome(result.data, empty=result.empty, record_ids=result.record_ids, evidence=spec.evidence)
+    return ToolOutcome(result.data, empty=result.empty, records=result.records, evidence=spec.evidence)
 
 
 def _refused(message: str) -> ToolOutcome:

@@ -25,8 +25,10 @@ from responses_app.protocol.events import Event
 from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
+from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
 from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
+from responses_app.services.sessions import unlock
 from responses_app.services.tool_runner import ServerTools
 from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
 from responses_app.streaming.backends import event_log, request_slots
@@ -153,10 +155,12 @@ def _history(order: TurnOrder) -> list[Entry]:
     turns = list(conversation_turns(previous_id))
     if not turns:
         raise previous_not_found(previous_id)
+    gone = gone_from([turn.response_id for turn in turns], timezone.now())
     for turn in turns:
         items = ResponseRequest.model_validate({"input": turn.input}).items
         entries += entries_from_input(items, partial(unseal, order.account_id))
-        entries += [entry_from_json(value) for value in turn.added]
+        added = (entry_from_json(value) for value in turn.added)
+        entries += entries_without_gone(added, gone.get(turn.response_id, {}))
     return entries
 
 
@@ -218,6 +222,8 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
         if not kept:
             return False
         _await_client(order.response_id, turn.ending)
+        remember(order.response_id, turn.records_used)
+        unlock([order.response_id])
     _settle_claim(order.response_id, ended_well)
     return True
 

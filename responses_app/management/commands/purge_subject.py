@@ -1,0 +1,92 @@
+"""The door for the shell to the erasure of a Subject."""
+
+import hashlib
+import hmac
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from mirobody_site.tenancy.models import Subject
+from responses_app.services.erasure import Erased, count_of, erase_subject
+from responses_app.services.sweeping import forget_free_pages
+
+NOT_CONFIRMED = 3
+
+
+class Command(BaseCommand):
+    """``manage.py purge_subject``."""
+
+    help = (
+        "Erases one Subject of an account: health records, conversations, sessions, shares in both directions, its "
+        "values in other people's stored tool results, and the mapping of the name itself. Cannot be undone. Prints a "
+        "receipt with counts, time and a keyed hash of the name. Exit codes: 0 erased (or dry run), 1 no such Subject "
+        "or account, 2 wrong arguments, 3 not confirmed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--account", required=True, help="the account's name")
+        whom = parser.add_mutually_exclusive_group(required=True)
+        whom.add_argument("--user", help="the Subject's name, exactly as the API was given it")
+        whom.add_argument("--default", action="store_true", help="the account's default Subject")
+        parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+        parser.add_argument("--json", action="store_true", help="print the receipt as a JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        user = "" if options["default"] else options["user"]
+        subject = Subject.objects.filter(account__username=options["account"], user_key=user, erased_at=None).first()
+        if subject is None:
+            raise CommandError("There is no such account or Subject.", returncode=1)
+        before = count_of(subject)
+        if options["dry_run"]:
+            self._report(options, user, before, "would be erased")
+            return
+        if not options["yes"]:
+            self._confirm(user, before)
+        erased = erase_subject(subject, self._progress(before))
+        forget_free_pages()
+        self._report(options, user, erased, "erased")
+
+    def _confirm(self, user: str, before: Erased) -> None:
+        expected = user or "@default"
+        self.stderr.write(
+            f"{before.records} record(s) and {before.conversations} conversation(s) will be erased for good."
+        )
+        self.stderr.write(f"Type {expected} to confirm: ", ending="")
+        if sys.stdin.readline().rstrip("\n") != expected:
+            raise CommandError("Not confirmed; nothing was erased.", returncode=NOT_CONFIRMED)
+
+    def _progress(self, before: Erased) -> Any:
+        total, done = before.records + before.conversations, 0
+
+        def tell(count: int) -> None:
+            nonlocal done
+            done += count
+            if self.stderr.isatty():
+                self.stderr.write(f"\r{done} of {total}", ending="\n" if done >= total else "")
+
+        return tell
+
+    def _report(self, options: dict[str, Any], user: str, counts: Erased, what: str) -> None:
+        receipt = {
+            "status": what,
+            "records": counts.records,
+            "conversations": counts.conversations,
+            "at": timezone.now().isoformat(timespec="seconds"),
+            "subject_hash": _hash(options["account"], user),
+        }
+        if options["json"]:
+            self.stdout.write(json.dumps(receipt))
+            return
+        for name, value in receipt.items():
+            self.stdout.write(f"{name}: {value}")
+
+
+def _hash(account: str, user: str) -> str:
+    """Tells whoever knows the name and the server's secret that this receipt is about it, and nobody else anything."""
+    return hmac.new(settings.SECRET_KEY.encode(), f"{account}\0{user}".encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,30 @@
+"""A response's input items as ``GET …/input_items`` lists them: whole, each with an id derived from its response."""
+
+from typing import Any
+
+from responses_app.protocol.ids import input_item_id
+
+_PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+
+
+def listed_input(response_id: str, stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stored ``input`` as listed items, in the order it was given."""
+    items = [{"role": "user", "content": stored}] if isinstance(stored, str) else stored
+    return [_listed(response_id, index, item) for index, item in enumerate(items)]
+
+
+def _listed(response_id: str, index: int, item: dict[str, Any]) -> dict[str, Any]:
+    kind = item.get("type", "message")
+    identity = {"id": input_item_id(response_id, _PREFIXES[kind], index), "type": kind}
+    if kind == "reasoning":
+        return {**item, **identity, "summary": [{"type": "summary_text", **part} for part in item.get("summary", [])]}
+    listed = {**item, **identity, "status": "completed"}
+    if kind == "message":
+        listed["content"] = _parts(item["role"], item["content"])
+    return listed
+
+
+def _parts(role: str, content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        content = [{"type": "output_text" if role == "assistant" else "input_text", "text": content}]
+    return [{**part, "annotations": []} if part["type"] == "output_text" else part for part in content]
