@@ -110,9 +110,13 @@ def message(text: str, role: str = "user") -> Json:
     return {"type": "message", "role": role, "content": text}
 
 
-def write_record(api: httpx.Client, indicator: str, value: str, user: str | None = None, **record: Any) -> None:
-    """Writes one permanent health record."""
-    body = {"user": user, "retention": "permanent", "records": [{"indicator": indicator, "value": value, **record}]}
+def write_record(
+    api: httpx.Client, indicator: str, value: str, user: str | None = None, session_id: str | None = None, **record: Any
+) -> None:
+    """Writes one health record, permanent or for the session."""
+    retention = "session" if session_id else "permanent"
+    records = [{"indicator": indicator, "value": value, **record}]
+    body = {"user": user, "retention": retention, "session_id": session_id, "records": records}
     answer = api.post("/v1/data", json=body)
     assert answer.status_code == 200, answer.text
 

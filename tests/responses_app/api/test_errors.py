@@ -41,9 +41,6 @@ def test_another_method_on_a_response(api: httpx.Client, method: str, response_i
     [
         ("POST", "/cancel"),
         ("GET", "/cancel"),
-        ("GET", "/input_items"),
-        ("GET", "/input_items/"),
-        ("GET", "/input_items?limit=1"),
         ("GET", "/anything"),
     ],
 )
@@ -53,9 +50,7 @@ def test_paths_under_a_response_that_do_not_exist_yet(api: httpx.Client, method:
         assert_error(api.request(method, f"/v1/responses/{response_id}{path}"), 404, "not_found")
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1/files", "/v1/sessions/s", "/v1/subjects/alice", "/v1/responsesx", "/v1/response"]
-)
+@pytest.mark.parametrize("path", ["/v1/files", "/v1/sessions", "/v1/subjects", "/v1/responsesx", "/v1/response"])
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_paths_that_do_not_exist_yet(api: httpx.Client, method: str, path: str) -> None:
     assert_error(api.request(method, path), 404, "not_found")
