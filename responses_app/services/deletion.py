@@ -44,9 +44,10 @@ def bury(conversation_id: int, which: Q, now: datetime) -> int:
         return 0
     responses = Response.objects.filter(conversation_id=conversation_id)
     buried = list(responses.filter(which, deleted_at=None).values_list("pk", flat=True))
-    give_back_claims(buried)
-    unlock(buried)
+    # Rows are locked in the order in which a turn's end does it: response, session, handoff.
     Response.objects.filter(pk__in=buried).update(deleted_at=now, status="deleted", body="", request="{}")
+    unlock(buried)
+    give_back_claims(buried)
     PendingCall.objects.filter(response_id__in=buried).delete()
     needed = _needed(conversation_id, now)
     if needed:

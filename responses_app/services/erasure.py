@@ -82,7 +82,10 @@ def _erase_conversations(subject: Subject, on_progress: Progress) -> int:
         ended = Response.objects.filter(conversation_id__in=keys).exclude(status="in_progress")
         for response_id in ended.values_list("pk", flat=True):
             event_log().discard(response_id)
-        Conversation.objects.filter(pk__in=keys).delete()
+        with transaction.atomic():
+            # Locks the responses first, as a turn's end does.
+            Response.objects.filter(conversation_id__in=keys).update(status="deleted")
+            Conversation.objects.filter(pk__in=keys).delete()
         on_progress(len(keys))
         erased += len(keys)
     return erased

@@ -47,8 +47,8 @@ def fail_turn(response_id: str, response: ResponseObject) -> None:
     """Stores a failed ``response``, unless it is not running any more, and gives back what its turn held."""
     running = Response.objects.filter(pk=response_id, status="in_progress")
     running.update(status="failed", body=json.dumps(response, ensure_ascii=False))
-    give_back_claims([response_id])
     unlock([response_id])
+    give_back_claims([response_id])
 
 
 def give_back_claims(response_ids: Collection[str]) -> None:

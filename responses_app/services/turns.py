@@ -210,7 +210,10 @@ def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
 
 @transaction.atomic
 def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
-    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is."""
+    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is.
+
+    Rows are locked in the order in which deletion does it: response, session, handoff.
+    """
     ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
     if order.request.store:
         running = Response.objects.filter(pk=order.response_id, status="in_progress", deleted_at=None)
@@ -223,8 +226,10 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
             return False
         _await_client(order.response_id, turn.ending)
         remember(order.response_id, turn.records_used)
+    if order.request.session_id is not None:
         unlock([order.response_id])
-    _settle_claim(order.response_id, ended_well)
+    if order.request.outputs:
+        _settle_claim(order.response_id, ended_well)
     return True
 
 
