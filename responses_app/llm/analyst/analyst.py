@@ -23,7 +23,7 @@ from responses_app.llm.analyst import replies
 from responses_app.llm.analyst.answer import answer_ask
 from responses_app.llm.analyst.arguments import Filled, Material, asked_names, fill
 from responses_app.llm.analyst.facts import Answer, read_answer, read_members
-from responses_app.llm.analyst.measures import Measure
+from responses_app.llm.analyst.measures import Measure, singles_out_weekdays
 from responses_app.llm.analyst.people import members_matching
 from responses_app.llm.analyst.plan import Plan, Subject, is_clear, key, make_plan
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
@@ -211,6 +211,8 @@ class _Inference:
         told = [answer_ask(parts, [answers[key(p.arguments)] for p in parts], self.say) for parts in plan.asks if parts]
         if any(not is_clear(ask) for ask in self.question.asks):
             told.append(replies.which_indicator(self.say))
+        if singles_out_weekdays(self.question.text):
+            told.append(replies.all_weekdays(self.say))
         self._conclude(plan, verdicts, told, answers)
 
     def _look_up(self, plan: Plan) -> None:

@@ -262,6 +262,46 @@ def _read_zh_year_part(m: re.Match[str], today: date, ahead: bool) -> Range:
     return _to_date(_quarter(year, _zh_number(m[3])), today)
 
 
+_WEEKS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "last": 0}
+_WEEKS |= {"一": 1, "二": 2, "三": 3, "四": 4, "1": 1, "2": 2, "3": 3, "4": 4, "最后一": 0}
+_THIRDS = {"early": 1, "mid": 11, "late": 21, "上旬": 1, "中旬": 11, "下旬": 21, "初": 1, "底": 21, "末": 21}
+_DAYS_IN_THIRD = 10
+
+
+def _read_week_of_month(m: re.Match[str], today: date, ahead: bool) -> Range:
+    """The first week of a month is its first seven days, the last its last seven."""
+    month = _month_number(m[2])
+    return _week_of(month, _named_year(None, month, 1, m[3], None, today, ahead), _WEEKS[m[1].lower()])
+
+
+def _read_zh_week_of_month(m: re.Match[str], today: date, ahead: bool) -> Range:
+    month = _valid_month(_zh_number(m[2]))
+    return _week_of(month, _zh_year(m[1], today) or _nearest_year(month, 1, today, ahead), _WEEKS[m[3]])
+
+
+def _week_of(month: int, year: int, week: int) -> Range:
+    first, last = _month(year, month)
+    if not week:
+        return last - timedelta(days=_DAYS_IN_WEEK - 1), last
+    start = first + timedelta(days=_DAYS_IN_WEEK * (week - 1))
+    return start, start + timedelta(days=_DAYS_IN_WEEK - 1)
+
+
+def _read_third_of_month(m: re.Match[str], today: date, ahead: bool) -> Range:
+    month = _month_number(m[2])
+    return _third_of(month, _named_year(None, month, 1, m[3], None, today, ahead), _THIRDS[m[1].lower()])
+
+
+def _read_zh_third_of_month(m: re.Match[str], today: date, ahead: bool) -> Range:
+    month = _valid_month(_zh_number(m[2]))
+    return _third_of(month, _zh_year(m[1], today) or _nearest_year(month, 1, today, ahead), _THIRDS[m[3]])
+
+
+def _third_of(month: int, year: int, start: int) -> Range:
+    last = _month(year, month)[1]
+    return date(year, month, start), last if start > _DAYS_IN_THIRD * 2 else date(year, month, start + 9)
+
+
 def _read_weekday(index: int, which: str, today: date, ahead: bool) -> Range:
     monday = today - timedelta(days=today.weekday())
     if which in {"this", "这", "本"}:
@@ -350,6 +390,23 @@ _READERS: tuple[_Reader, ...] = (
         ),
         _read_zh_date,
         _zh_without_year,
+    ),
+    _reader(
+        r"\b(?:the\s+)?(first|second|third|fourth|last|1st|2nd|3rd|4th)\s+week\s+(?:of|in)\s+"
+        + _MONTH
+        + r"(?:,?\s*(?:of\s+)?(\d{4})\b)?",
+        _read_week_of_month,
+    ),
+    _reader(
+        r"(?:(\d{4}|今|去|前|明)\s*年\s*(?:的)?)?(\d{1,2}|[一二三四五六七八九十]{1,2})\s*月份?的?(?:第|(?=最后))"
+        r"([一二三四1-4]|最后一)个?(?:周|星期|礼拜)",
+        _read_zh_week_of_month,
+    ),
+    _reader(r"\b(early|mid|late)[ -]" + _MONTH + r"(?:,?\s*(?:of\s+)?(\d{4})\b)?", _read_third_of_month),
+    _reader(
+        r"(?:(\d{4}|今|去|前|明)\s*年\s*(?:的)?)?(\d{1,2}|[一二三四五六七八九十]{1,2})\s*月份?(?:的)?"
+        r"(上旬|中旬|下旬|初|底|末)",
+        _read_zh_third_of_month,
     ),
     _reader(r"(?:(\d{4}|今|去|前|明)\s*年\s*(?:的)?)?(?:([上下])半年|第?([一二三四1-4])季度)", _read_zh_year_part),
     _reader(r"(\d{4}|今|去|前|明)\s*年(?!前|后)", lambda m, t, _a: _to_date(_year(_zh_year(m[1], t) or t.year), t)),

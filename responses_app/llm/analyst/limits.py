@@ -24,15 +24,19 @@ _ABOVE_EN = (
     r"above|over|greater than|more than|higher than|bigger than|exceed(?:s|ed|ing)?|beyond|>|in excess of|upwards? of"
 )
 _AT_LEAST_EN = r"at least|>=|≥|no less than|not less than|or above|reach(?:es|ed|ing)?|hit"
-_BELOW_EN = r"below|under|less than|lower than|fewer than|smaller than|<|short of|beneath"
+_BELOW_EN = (
+    r"below|under|less than|lower than|fewer than|smaller than|<|short of|beneath"
+    r"|(?:didn'?t|did not|don'?t|doesn'?t|never|not|fail(?:ed|s)? to|without) "
+    r"(?:reach|reaching|hit|hitting|make|get to)"
+)
 _AT_MOST_EN = r"at most|<=|≤|no more than|not more than"
 _ABOVE_ZH = r"高于|超过|大于|多于|高过|超出|超"
-_AT_LEAST_ZH = r"不低于|不少于|不小于|至少|达到|大于等于"
-_BELOW_ZH = r"低于|小于|少于|不到|不足|低过"
+_AT_LEAST_ZH = r"够|满|不低于|不少于|不小于|至少|达到|大于等于"
+_BELOW_ZH = r"(?<!有)(?:没有?|未|不)(?:能|有)?(?:达到|到|达|够|满|走到|睡到)|低于|小于|少于|不到|不足|低过"
 _AT_MOST_ZH = r"不高于|不超过|不大于|不多于|至多|最多|小于等于"
 
 _PREFIXED = re.compile(
-    rf"(?:(?P<atleast>{_AT_LEAST_ZH}|{_AT_LEAST_EN})|(?P<atmost>{_AT_MOST_ZH}|{_AT_MOST_EN})"
+    rf"(?:(?<!不)(?P<atleast>{_AT_LEAST_ZH}|{_AT_LEAST_EN})|(?P<atmost>{_AT_MOST_ZH}|{_AT_MOST_EN})"
     rf"|(?P<above>{_ABOVE_ZH}|\b(?:{_ABOVE_EN})|>)|(?P<below>{_BELOW_ZH}|\b(?:{_BELOW_EN})|<))"
     rf"\s*(?:了|a |an |the |about )?\s*{_NUMBER}{_PAIR}(?![\d:]){_NOT_TIME}{_UNIT}",
     re.IGNORECASE,

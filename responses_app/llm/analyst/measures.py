@@ -11,6 +11,10 @@ GroupBy = Literal["day", "week", "month"]
 _ITEMS = r"(?:readings?|measurements?|results?|tests?|records?|entries|values?|data ?points?|checks?|samples?|numbers)"
 _FILLER = "\ue000"
 
+# "The range of my heart rate" is its lowest and its highest; "the normal range" is not.
+_SPREAD = r"(?:what|the) range of|ranged|ranges from"
+_ZH_SPREAD = r"(?<!正常)(?<!参考)(?<!健康)(?<!目标)(?<!参考值)范围(?!内|外|之内|之外)|区间|多少到多少"
+
 
 class Measure(Enum):
     """What is wanted of an indicator."""
@@ -52,13 +56,19 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"|变低|涨|好转|恶化|改善|曲线|图表|折线"
         r"|波动|稳定吗",
     ),
-    Measure.AVERAGE: _re(r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?", r"平均值?|均值|平均下来"),
+    Measure.AVERAGE: _re(
+        r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?|(?<!in )(?:a|per) (?:day|night)",
+        r"平均值?|均值|平均下来|平时|平常|通常|(?<![这那第最每哪的])一(?:天|晚)(?!比|天|晚)",
+    ),
     Measure.MINIMUM: _re(
-        r"lowest|minimum|min|smallest|least|fewest|trough|shortest|lightest", r"最低|最小|最少|最短|最轻"
+        rf"lowest|lows|minimum|min|smallest|least|fewest|trough|shortest|lightest|thinnest|slimmest|{_SPREAD}",
+        rf"最低|最小|最少|最短|最轻|最瘦|{_ZH_SPREAD}",
     ),
     Measure.MAXIMUM: _re(
-        r"highest|maximum|max|peak(?:ed|s)?|largest|biggest|greatest|most(?! recent)|top|longest|heaviest|record high",
-        r"最高|最大|最多|最长|最重|峰值|顶峰",
+        r"highest|highs|maximum|max|peak(?:ed|s)?|largest|biggest|greatest|most(?! recent)|top|longest|heaviest"
+        r"|record high"
+        rf"|fattest|{_SPREAD}",
+        rf"最高|最大|最多|最长|最重|最胖|峰值|顶峰|{_ZH_SPREAD}",
     ),
     Measure.SUM: _re(
         r"total(?:s|ed|led)?|sum|altogether|in all|add(?:s|ed)? up|combined|cumulative",
@@ -89,10 +99,11 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
     Measure.STATUS: _re(
         r"normal|abnormal(?:ly)?|(?:with)?in (?:the )?(?:normal |reference |healthy )?range"
         r"|out of (?:the )?(?:normal |reference )?range"
+        r"|under control|well[ -]controlled"
         r"|too (?:high|low)|(?:high|low) or (?:high|low)|healthy|elevated|flagged|outside (?:the )?(?:normal "
         r"|reference )?(?:range|limits)"
         rf"|(?:is|are|was|were) (?:my |the |this |it |{_FILLER}|\s)*(?:high|low|ok|okay|fine|good|bad|alright)",
-        r"正常|异常|偏高|偏低|超标|达标|过高|过低|高不高|低不低|高吗|低吗|参考范围",
+        r"正常|异常|控制得|控制住|偏高|偏低|超标|达标|过高|过低|高不高|低不低|高吗|低吗|参考范围",
     ),
     Measure.READINGS: _re(
         r"(?:show|list|give|display|see|get)(?: me)?(?: all)?(?: of)?(?: the"
@@ -164,6 +175,15 @@ _WHICH_PERIOD: dict[GroupBy, re.Pattern[str]] = {
     "month": _re(r"(?:which|what|in which) months?", r"哪个?月|哪一个月|几月份?"),
     "week": _re(r"(?:which|what|in which) weeks?", r"哪一?个?(?:周|星期)"),
 }
+_RESULTS = _re(
+    r"labs?|blood ?work|(?:lab|test|blood|health)? ?(?:results?|tests?|values|readings|measurements|data|numbers"
+    r"|report)",
+    r"化验|检查|体检|检验|结果|数值|指标|数据|报告",
+)
+_SOME_WEEKDAYS = _re(
+    r"weekends?|week ?days|work(?:ing)? ?days|(?:mon|tues|wednes|thurs|fri|satur|sun)days",
+    r"周末|工作日|双休日|休息日|(?:每个?|逢)(?:周|星期|礼拜)[一二三四五六日天]",
+)
 _LAST_N = re.compile(
     r"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{1,3}|two|three|four|five|six|seven|eight"
     r"|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
@@ -173,9 +193,10 @@ _LAST_N = re.compile(
 )
 _PREVIOUS_READING = _re(
     r"(?:than|to|with|vs\.?|versus|against|from|since|as) (?:the |my )?(?:last|previous) (?:time|one)"
+    r"|second[ -]to[ -]last|penultimate|last but one"
     r"|(?:the )?(?:previous|one before|prior|preceding) (?:one|reading|measurement|result"
     r"|test|value)?|the one before|last two",
-    r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|前一次|最近两次",
+    r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|上上一?次|倒数第二次|前一次|最近两次",
 )
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _ZH_NUMBERS = dict(zip("一二三四五六七八九十", range(1, 11), strict=True)) | {"两": 2}
@@ -197,6 +218,16 @@ def find_measures(text: str) -> list[tuple[int, Measure]]:
 def group_by(text: str) -> GroupBy | None:
     """The calendar period by which figures are wanted."""
     return next((unit for unit, pattern in _GROUPS.items() if pattern.search(text)), None)
+
+
+def names_results(text: str) -> bool:
+    """Whether results of any kind are spoken of ("my latest labs")."""
+    return _RESULTS.search(text) is not None
+
+
+def singles_out_weekdays(text: str) -> bool:
+    """Whether only some days of the week are meant."""
+    return _SOME_WEEKDAYS.search(text) is not None
 
 
 def which_period(text: str) -> GroupBy | None:

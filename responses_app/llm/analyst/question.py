@@ -23,6 +23,7 @@ from responses_app.llm.analyst.measures import (
     find_measures,
     group_by,
     last_n,
+    names_results,
     ranks,
     which_period,
     with_the_previous,
@@ -38,7 +39,8 @@ class Ask:
     """One thing asked of the data: measures of some indicators over some periods.
 
     ``best``: which of the calendar periods ``group`` is looked for. ``ranks``: whether one side is to be named as the
-    greater or the smaller. ``unit``: the unit an answer is wanted in.
+    greater or the smaller. ``everything``: results of whatever kind are wanted. ``unit``: the unit an answer is
+    wanted in.
     """
 
     measures: tuple[Measure, ...]
@@ -53,6 +55,7 @@ class Ask:
     with_previous: bool = False
     best: bool = False
     ranks: bool = False
+    everything: bool = False
     unit: str = ""
 
 
@@ -292,6 +295,7 @@ def _ask(draft: _Draft, span: Span) -> Ask:
         group=which_period(here) or group_by(here),
         best=which_period(here) is not None,
         ranks=ranks(here),
+        everything=not mentions and names_results(here) and not stop_words_removed(here),
         unit=_unit_wanted(here),
         when=asks_when(here),
         about_many=asks_about_many(here),
@@ -342,19 +346,21 @@ def _together(first: Ask, second: Ask) -> Ask:
         with_previous=first.with_previous or second.with_previous,
         best=first.best or second.best,
         ranks=first.ranks or second.ranks,
+        everything=first.everything or second.everything,
         unit=first.unit or second.unit,
     )
 
 
 def _is_substantial(ask: Ask) -> bool:
     wants = [m for m in ask.measures if m not in {Measure.LATEST, Measure.TREND, Measure.COMPARE, Measure.SUM}]
-    return bool(ask.mentions or wants or ask.limit or (ask.measures and ask.periods))
+    newest = ask.everything and Measure.LATEST in ask.measures
+    return bool(ask.mentions or wants or newest or ask.limit or (ask.measures and ask.periods))
 
 
 def _finished(draft: _Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
     """The ask with repeated indicators dropped and, when it names no period, the question's only one.
 
-    "More in May or in June?" is a comparison of its periods.
+    "More in May or in June?" is a comparison of its periods. "How much have I lost in total" wants no total of weights.
     """
     mentions = tuple({m.names: m for m in ask.mentions}.values())
     usable = tuple(p for p in shared if p.possible)
@@ -362,6 +368,8 @@ def _finished(draft: _Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
     periods = ask.periods or (usable if len(usable) == 1 and not latest_of_all else ())
     compares = ask.ranks and len(periods) > 1 and Measure.COMPARE not in ask.measures
     measures = (*ask.measures, Measure.COMPARE) if compares else ask.measures
+    if len(measures) > 1 and mentions and not any(m.additive for m in mentions):
+        measures = tuple(m for m in measures if m is not Measure.SUM)
     return replace(ask, measures=measures, mentions=mentions, periods=periods)
 
 
@@ -390,7 +398,7 @@ _RECIPIENT = re.compile(
     re.IGNORECASE,
 )
 _ZH_OWNER_STOP = re.compile(
-    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上次|上一次|上一?回|这回|那回|之前|以前|平时|平均"
+    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上+次|上一次|倒数|第[一二三四五六七八九十]|上一?回|这回|那回|之前|以前|平时|平均"
     r"|最高|最低|最大|最小|总|所有|全部|历史|近期|这次|本次|空腹|餐后|一下|查|看|帮|请|和|与|跟|告诉|显示|列出|比较"
     r"|对比|知道"
     r"|那|期间|时候|时|里|中|内|早上|晚上|上午|下午|静息|日常|每天|每日|每周|每月|多少|什么|哪|有|是|在|从|到|一次"

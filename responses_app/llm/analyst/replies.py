@@ -83,6 +83,13 @@ def which_indicator(say: Wording) -> str:
     )
 
 
+def all_weekdays(say: Wording) -> str:
+    """When only some days of the week are asked about."""
+    return say.pick(
+        "I cannot single out days of the week, so this covers all days.", "无法只统计一周中的某几天，以上包括所有日子。"
+    )
+
+
 def no_such_person(written: str, names: Sequence[str], say: Wording) -> str:
     """When nobody who shares data is the one who was asked about."""
     others = ""

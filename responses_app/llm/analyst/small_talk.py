@@ -75,7 +75,8 @@ _NO_MEASURE = re.compile(
     re.IGNORECASE,
 )
 _LIMIT_WORD = re.compile(
-    r"\b(?:above|below|over|under|greater than|less than|more than|higher than|lower than)\s+(?:an?\s+)?([A-Za-z]+)"
+    r"\b(?:above|below|over|under|greater than|less than|more than|higher than|lower than)\s+(?:an?\s+)?"
+    r"(?!control)([A-Za-z]+)"
 )
 
 

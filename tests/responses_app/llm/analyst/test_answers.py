@@ -65,6 +65,9 @@ def test_a_bound_and_a_word_are_stated_as_written() -> None:
         ("去年总共验了几回空腹血糖？", ["3 次"]),
         ("How many fasting glucose readings are there in total?", ["3 readings"]),
         ("What was my first fasting glucose?", ["5.1 mmol/L"]),
+        ("How far apart are my first and my latest fasting glucose?", ["5.1 mmol/L", "6.4 mmol/L"]),
+        ("今年空腹血糖的范围", ["5.1 mmol/L", "6.4 mmol/L"]),
+        ("What was the range of my fasting glucose?", ["5.1 mmol/L", "6.4 mmol/L"]),
     ],
 )
 def test_only_the_figure_that_is_asked_for_is_stated(question: str, expected: list[str]) -> None:
@@ -73,6 +76,16 @@ def test_only_the_figure_that_is_asked_for_is_stated(question: str, expected: li
 
 def test_a_rate_has_its_chinese_unit() -> None:
     assert bold(answer("我的静息心率多少？", latest(61, "2026-03-10", "Resting heart rate", "/min"))) == ["61 次/分"]
+
+
+def test_no_total_is_told_of_what_does_not_add_up() -> None:
+    told = answer("今年空腹血糖总共升了多少？", trend())
+    assert bold(told) == ["5.1 mmol/L", "6.4 mmol/L"]
+
+
+def test_days_of_the_week_cannot_be_singled_out() -> None:
+    assert "all days" in answer("What's my average sleep on weekdays?", figures("Sleep duration", "h"))
+    assert "所有日子" in answer("工作日平均睡多久？", figures("Sleep duration", "h"))
 
 
 def test_extremes_come_with_their_day() -> None:

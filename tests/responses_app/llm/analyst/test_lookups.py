@@ -96,6 +96,13 @@ def lookups(question: str, **more: Any) -> list[dict[str, Any]]:
             "Show me the current results for ferritin and TSH",
             {"operation": "latest", "indicators": ["Ferritin", "TSH"]},
         ),
+        ("Show my newest lab results", {"operation": "latest"}),
+        ("我最新的体检数据", {"operation": "latest"}),
+        ("我通常睡多久", {"operation": "aggregate", "indicators": ["Sleep duration"]}),
+        ("How many steps do I do per day?", {"operation": "aggregate", "indicators": ["Steps"]}),
+        ("我一天大概走几步", {"operation": "aggregate", "indicators": ["Steps"]}),
+        ("Is my LDL under control?", {"operation": "latest", "indicators": ["LDL cholesterol"]}),
+        ("倒数第二次的肌酐", {"operation": "readings", "indicators": ["Creatinine"], "limit": 2}),
         ("List all my TSH results", {"operation": "readings", "indicators": ["TSH"], "limit": 20}),
         ("What's my unicorn index?", {"operation": "latest", "indicators": ["unicorn index"]}),
     ],
@@ -112,6 +119,9 @@ def test_looks_up_once_what_is_asked(question: str, expected: Mapping[str, Any])
         ("On which days was my fasting glucose below 70 mg/dL?", {"below": 70, "unit": "mg/dL", "limit": 20}),
         ("上个月有多少天步数超过一万？", {"above": 10000, "limit": 1}),
         ("血压有超过140的情况吗？", {"above": 140, "limit": 1}),
+        ("这个月有几天走够8000步？", {"above": 7999.9999999, "limit": 1}),
+        ("有多少天睡觉没睡到6小时？", {"below": 6, "unit": "h", "limit": 1}),
+        ("How many days did I not reach 5000 steps?", {"below": 5000, "limit": 1}),
         ("How often did I walk at least 10,000 steps?", {"above": 9999.9999999, "limit": 1}),
     ],
 )
@@ -144,6 +154,15 @@ def test_the_period_before_another_is_compared_with_it() -> None:
     assert [(x["start"], x["end"]) for x in turn.lookups] == [
         ("2026-01-01", "2026-01-31"),
         ("2025-12-01", "2025-12-31"),
+    ]
+
+
+@pytest.mark.parametrize("question", ["Was my weight higher in January or in February?", "一月和二月哪个月体重更重？"])
+def test_which_of_two_periods_has_more_is_a_comparison(question: str) -> None:
+    turn = ask(question, query_result())
+    assert [(x["operation"], x["start"]) for x in turn.lookups] == [
+        ("aggregate", "2026-01-01"),
+        ("aggregate", "2026-02-01"),
     ]
 
 
