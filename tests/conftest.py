@@ -4,6 +4,7 @@ Tests share one database file and are isolated by their accounts, as callers are
 since the server's threads have connections of their own.
 """
 
+import os
 from collections.abc import Iterator
 
 import httpx
@@ -21,10 +22,12 @@ __all__ = ["upstream"]
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Gives each test process a database file of its own. In memory, the server's threads would each have another."""
+    """Gives each test process a database of its own. SQLite's in memory would be another one for each thread."""
     database = settings.DATABASES["default"]
     if database["ENGINE"] == "django.db.backends.sqlite3":
         database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+    else:
+        database["TEST"]["NAME"] = f"test_{database['NAME']}_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
 
 
 @pytest.fixture(scope="session")

@@ -44,3 +44,13 @@ def get_or_create_subject(account_id: int, user: str) -> Subject:
     """The account's Subject named ``user`` (``""``: the default one), made when missing; callers may race."""
     subject, _ = Subject.objects.get_or_create(account_id=account_id, user_key=user)
     return subject
+
+
+def lock_subject(account_id: int, user: str) -> Subject:
+    """The same Subject, kept from other writers and from erasure until the transaction ends."""
+    while True:
+        made = get_or_create_subject(account_id, user)
+        # Erased while this waited for it, the row does not bear the name any more, and the name leads to a fresh one.
+        locked = Subject.objects.select_for_update(no_key=True).filter(pk=made.pk, user_key=user).first()
+        if locked is not None:
+            return locked

@@ -15,7 +15,7 @@ from mirobody_site.tenancy.models import ApiKey
 from responses_app.api.threads import in_thread
 from responses_app.models import Response
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
-from responses_app.services.deletion import delete_response
+from responses_app.services.deletion import delete_responses
 from responses_app.services.intake import accept
 from responses_app.services.retrieval import input_page, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
@@ -82,7 +82,9 @@ def _account_id(request: Request) -> int:
 
 
 def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) -> None:
-    delete_response(retrieve(account_id, response_id, user))
+    if not delete_responses([retrieve(account_id, response_id, user)]):
+        # Another one deleted it in between.
+        retrieve(account_id, response_id, user)
 
 
 def _wants_side_channel(request: Request, parsed: ResponseRequest) -> bool:

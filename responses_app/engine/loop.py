@@ -112,13 +112,13 @@ class _StepDraft:
 
 
 class UnpreparedTurn:
-    """A turn that a fault of this server kept from beginning: read like an ``AgentTurn``, it says just that."""
+    """A turn that was kept from beginning: read like an ``AgentTurn``, it says just that."""
 
-    def __init__(self, response: ResponseObject, side_channel: bool) -> None:
+    def __init__(self, response: ResponseObject, side_channel: bool, ending: Ending) -> None:
         self._assembly = Assembly(response, side_channel, None)
         self.added: list[Entry] = []
         self.records_used: list[tuple[str, Sequence[RecordsUsed]]] = []
-        self.ending: Ending = Failed(ServerError())
+        self.ending = ending
 
     def events(self) -> Iterator[list[Event]]:
         """The opening."""

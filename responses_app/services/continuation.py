@@ -11,6 +11,7 @@ from responses_app.models import Conversation, Response, Session
 from responses_app.protocol.request import ResponseRequest
 from responses_app.selectors import find_previous, find_session, newest_response, pending_call_ids
 from responses_app.services.lifetimes import turn_lifetime
+from responses_app.services.locking import lock_conversation
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.resume import check_replay, check_resume, previous_not_found
 from responses_app.services.sessions import conversation_locked, keep_for_ever, lock, open_session
@@ -43,8 +44,13 @@ def place_for(subject_id: int, request: ResponseRequest, response_id: str, now: 
 
 
 def previous_for(subject_id: int | None, request: ResponseRequest, now: datetime) -> Response | None:
-    """What a response that is not stored continues. Raises as ``place_for``; takes no lock, since it adds nothing."""
+    """What a response that is not stored continues. Raises as ``place_for``.
+
+    It adds nothing and so takes no session's lock; only the handoff that it resumes is kept from others.
+    """
     previous = _named_previous(subject_id, request)
+    if previous is not None and request.outputs:
+        _held(previous)
     return _checked(previous, request, now)
 
 
@@ -59,7 +65,7 @@ def _named_previous(subject_id: int | None, request: ResponseRequest) -> Respons
 
 def _held(previous: Response) -> Conversation:
     """The conversation that goes on. From here on a deletion of ``previous`` waits, and finds what continues it."""
-    conversation = Conversation.objects.select_for_update().filter(pk=previous.conversation_id).first()
+    conversation = lock_conversation(previous.conversation_id)
     if conversation is None or find_previous(previous.subject_id, previous.pk) is None:
         raise previous_not_found(previous.pk)
     return conversation
@@ -74,7 +80,7 @@ def _session(
         return current
     named = find_session(subject_id, request.session_id)
     if conversation is None:
-        return named or open_session(subject_id, request.session_id, None)
+        return _held_session(named) if named else open_session(subject_id, request.session_id, None)
     if named is None and current is None:
         named = open_session(subject_id, request.session_id, conversation)
         keep_for_ever(conversation, now)
@@ -83,6 +89,13 @@ def _session(
             "The previous response does not belong to this session.", code="invalid_session", param="session_id"
         )
     return named
+
+
+def _held_session(session: Session) -> Session:
+    """The session once no deletion is under way in it; a fresh one of its name when it was deleted."""
+    if lock_conversation(session.conversation_id):
+        return session
+    return open_session(session.subject_id, session.name, None)
 
 
 def _checked(previous: Response | None, request: ResponseRequest, now: datetime) -> Response | None:

@@ -8,29 +8,29 @@ from django.db.models import Q
 from django.utils import timezone
 
 from responses_app.models import Conversation, PendingCall, Response
+from responses_app.services.locking import lock_conversation
 from responses_app.services.lost_turns import give_back_claims
 from responses_app.services.sessions import unlock
+from responses_app.services.turns import cancel_untaken
 from responses_app.streaming.backends import event_log
 
 
-def delete_response(row: Response) -> None:
-    """The response is gone for reads and for chaining; a running one is stopped, and writes nothing any more.
+def delete_responses(rows: Collection[Response]) -> int:
+    """These are gone for reads and for chaining; running ones are stopped, and write nothing any more. How many went.
 
-    While a live response still continues from it only the entries that one needs stay.
+    While a live response still continues from one of them only the entries that one needs stay.
     """
-    delete_responses([row])
-
-
-def delete_responses(rows: Collection[Response]) -> None:
-    """The same for several responses."""
     for row in rows:
         event_log().request_stop(row.pk)
-    for conversation_id in {row.conversation_id for row in rows}:
-        bury(conversation_id, Q(pk__in=[row.pk for row in rows]), timezone.now())
+    chosen = Q(pk__in=[row.pk for row in rows])
+    deleted = sum(bury(conversation_id, chosen, timezone.now()) for conversation_id in _conversations_of(rows))
     for row in rows:
-        # Who reads a running one is told of its end first; its log goes by itself.
-        if row.status != "in_progress":
-            event_log().discard(row.pk)
+        event_log().discard_ended(row.pk)
+    return deleted
+
+
+def _conversations_of(rows: Collection[Response]) -> list[int]:
+    return sorted({row.conversation_id for row in rows})
 
 
 @transaction.atomic
@@ -39,12 +39,11 @@ def bury(conversation_id: int, which: Q, now: datetime) -> int:
 
     Returns how many were taken away; safe to run at once with itself.
     """
-    # Serializes burials within one conversation, so that two at once cannot each leave the other's remains.
-    if not Conversation.objects.select_for_update().filter(pk=conversation_id).first():
+    if not lock_conversation(conversation_id):
         return 0
     responses = Response.objects.filter(conversation_id=conversation_id)
     buried = list(responses.filter(which, deleted_at=None).values_list("pk", flat=True))
-    # Rows are locked in the order in which a turn's end does it: response, session, handoff.
+    cancel_untaken(responses.filter(pk__in=buried))
     Response.objects.filter(pk__in=buried).update(deleted_at=now, status="deleted", body="", request="{}")
     unlock(buried)
     give_back_claims(buried)

@@ -5,11 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
 from responses_app.models import Conversation, Response
 from responses_app.services.leave_behind import sweep_results_about
+from responses_app.services.turns import cancel_untaken
 from responses_app.streaming.backends import event_log
 from tools_app.records.models import HealthRecord
 from tools_app.records.services import erase_records, note_erasure
@@ -38,10 +41,11 @@ def erase_subject(subject: Subject, on_progress: Progress = lambda _: None) -> E
     """Erases the Subject. ``on_progress`` is told how many rows went with each batch.
 
     From the first moment its name leads to a fresh Subject and nobody reaches the old one. If this is interrupted, the
-    next sweep goes on with it.
+    next sweep goes on with it. Raises ``NotFoundError`` when another one was first.
     """
-    _detach(subject)
-    return _erase(subject, on_progress)
+    erased = _detach(subject)
+    _erase(subject, on_progress)
+    return erased
 
 
 def finish_erasures() -> int:
@@ -53,8 +57,14 @@ def finish_erasures() -> int:
 
 
 @transaction.atomic
-def _detach(subject: Subject) -> None:
+def _detach(subject: Subject) -> Erased:
     now = timezone.now()
+    if not Subject.objects.select_for_update().filter(pk=subject.pk, erased_at=None).first():
+        raise NotFoundError("There is no such Subject.")
+    conversations = Conversation.objects.filter(subject=subject).order_by("pk").select_for_update()
+    list(conversations.values_list("pk", flat=True))
+    erased = count_of(subject)
+    cancel_untaken(Response.objects.filter(subject=subject))
     Subject.objects.filter(pk=subject.pk).update(
         user_key=f"erased-{secrets.token_hex(16)}", display_name="", erased_at=now
     )
@@ -62,30 +72,24 @@ def _detach(subject: Subject) -> None:
     subject.shares_received.all().delete()
     Response.objects.filter(subject=subject).update(deleted_at=now)
     note_erasure(subject.pk, now)
+    return erased
 
 
-def _erase(subject: Subject, on_progress: Progress) -> Erased:
+def _erase(subject: Subject, on_progress: Progress) -> None:
     for response_id in Response.objects.filter(subject=subject, status="in_progress").values_list("pk", flat=True):
         event_log().request_stop(response_id)
-    conversations = _erase_conversations(subject, on_progress)
-    records = erase_records(subject.pk, BATCH, on_progress)
+    conversations = Conversation.objects.filter(subject=subject).order_by("pk")
+    while erased := _erase_conversations(conversations[:BATCH]):
+        on_progress(erased)
+    erase_records(subject.pk, BATCH, on_progress)
     sweep_results_about(subject.pk, timezone.now(), BATCH)
     subject.delete()
-    return Erased(records, conversations)
 
 
-def _erase_conversations(subject: Subject, on_progress: Progress) -> int:
-    erased = 0
-    conversations = Conversation.objects.filter(subject=subject).order_by("pk")
-    while keys := list(conversations.values_list("pk", flat=True)[:BATCH]):
-        # Who reads a running one is told of its end; its log goes by itself.
-        ended = Response.objects.filter(conversation_id__in=keys).exclude(status="in_progress")
-        for response_id in ended.values_list("pk", flat=True):
-            event_log().discard(response_id)
-        with transaction.atomic():
-            # Locks the responses first, as a turn's end does.
-            Response.objects.filter(conversation_id__in=keys).update(status="deleted")
-            Conversation.objects.filter(pk__in=keys).delete()
-        on_progress(len(keys))
-        erased += len(keys)
-    return erased
+@transaction.atomic
+def _erase_conversations(conversations: QuerySet[Conversation]) -> int:
+    keys = list(conversations.select_for_update().values_list("pk", flat=True))
+    for response_id in Response.objects.filter(conversation_id__in=keys).values_list("pk", flat=True):
+        event_log().discard_ended(response_id)
+    Conversation.objects.filter(pk__in=keys).delete()
+    return len(keys)

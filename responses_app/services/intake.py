@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from mirobody_site.tenancy.selectors import find_subject
-from mirobody_site.tenancy.services import get_or_create_subject
+from mirobody_site.tenancy.services import lock_subject
 from responses_app.models import Conversation, PendingCall, Response
 from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest, check_tool_choice
@@ -28,15 +28,14 @@ def accept(account_id: int, user: str | None, request: ResponseRequest, side_cha
     Raises an ``ApiError`` for a request that does not fit the conversation it continues; then nothing is kept of it.
     """
     now = timezone.now()
-    subject = find_subject(account_id, user or "")
     order = TurnOrder(
         response_id=new_response_id(),
         account_id=account_id,
-        subject_id=subject.pk if subject else None,
+        subject_id=None,
         user=user or None,
         created_at=int(now.timestamp()),
         side_channel=side_channel,
-        request=with_referenced_items(request, subject.pk if subject else None, now),
+        request=request,
     )
     return _write(order, now) if request.store else _hold(order, now)
 
@@ -44,24 +43,32 @@ def accept(account_id: int, user: str | None, request: ResponseRequest, side_cha
 @transaction.atomic
 def _write(order: TurnOrder, now: datetime) -> TurnOrder:
     """Row, claimed calls, the session's lock and the promise to run the turn, or nothing of it."""
-    subject_id = order.subject_id or get_or_create_subject(order.account_id, order.user or "").pk
+    subject_id = lock_subject(order.account_id, order.user or "").pk
+    order = _about(order, subject_id, now)
     place = place_for(subject_id, order.request, order.response_id, now)
-    order = replace(order, subject_id=subject_id, request=_effective(order.request, place))
+    order = replace(order, request=_effective(order.request, place))
     _insert(order, subject_id, place, now)
     _claim(order, now)
-    transaction.on_commit(lambda: _start(order))
+    _start_on_commit(order)
     return order
 
 
 @transaction.atomic
 def _hold(order: TurnOrder, now: datetime) -> TurnOrder:
     """A turn that leaves no row: its order waits in a slot, and only the claim of a handoff is written."""
+    subject = find_subject(order.account_id, order.user or "")
+    order = _about(order, subject.pk if subject else None, now)
     previous = previous_for(order.subject_id, order.request, now)
     order = replace(order, request=_effective(order.request, Place(previous, None, None)))
     _claim(order, now)
     request_slots().put(order.response_id, order.to_json(), turn_lifetime())
-    transaction.on_commit(lambda: _start(order))
+    _start_on_commit(order)
     return order
+
+
+def _about(order: TurnOrder, subject_id: int | None, now: datetime) -> TurnOrder:
+    """The order with its Subject, and with the Subject's items that it refers to."""
+    return replace(order, subject_id=subject_id, request=with_referenced_items(order.request, subject_id, now))
 
 
 def _effective(request: ResponseRequest, place: Place) -> ResponseRequest:
@@ -111,6 +118,7 @@ def _claim(order: TurnOrder, now: datetime) -> None:
         raise already_resumed()
 
 
-def _start(order: TurnOrder) -> None:
+def _start_on_commit(order: TurnOrder) -> None:
+    # Open before anybody can see the response, and stop it.
     event_log().open(order.response_id, turn_lifetime())
-    dispatch_turn(order.response_id)
+    transaction.on_commit(lambda: dispatch_turn(order.response_id))

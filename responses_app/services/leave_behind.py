@@ -18,6 +18,7 @@ from responses_app.engine.conversation import Call, CallOutput, Entry, entry_fro
 from responses_app.engine.transcript import compact_json
 from responses_app.models import RecordSource, Response
 from responses_app.services.lifetimes import turn_lifetime
+from responses_app.services.locking import lock_conversation_of
 from tools_app.contract import RecordsUsed
 from tools_app.records.models import RecordRemoval
 from tools_app.records.selectors import removals, surviving
@@ -114,6 +115,7 @@ def _response_ids(sources: QuerySet[RecordSource], batch: int) -> list[str]:
 
 @transaction.atomic
 def _take_out(response_id: str, gone: GoneCalls, now: datetime) -> None:
+    lock_conversation_of(response_id)
     row = Response.objects.select_for_update().filter(pk=response_id).first()
     if row is None:
         return

@@ -12,6 +12,7 @@ from responses_app.engine.steps import Failed
 from responses_app.engine.usage import NOTHING_USED
 from responses_app.models import PendingCall, Response
 from responses_app.protocol.response import ResponseObject
+from responses_app.services.locking import lock_conversation_of
 from responses_app.services.sessions import unlock
 
 
@@ -45,6 +46,7 @@ def _fail(row: Response) -> None:
 @transaction.atomic
 def fail_turn(response_id: str, response: ResponseObject) -> None:
     """Stores a failed ``response``, unless it is not running any more, and gives back what its turn held."""
+    lock_conversation_of(response_id)
     running = Response.objects.filter(pk=response_id, status="in_progress")
     running.update(status="failed", body=json.dumps(response, ensure_ascii=False))
     unlock([response_id])

@@ -31,8 +31,7 @@ def end_session(subject: Subject | None, name: str, responses: bool, now: dateti
         raise _not_found()
     if session is not None and responses:
         rows = list(Response.objects.live(now).filter(conversation_id=session.conversation_id))
-        delete_responses(rows)
-        deleted += len(rows)
+        deleted += delete_responses(rows)
     return deleted
 
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from mirobody_site.tenancy.envelope import error_body
@@ -26,6 +27,7 @@ from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
+from responses_app.services.locking import lock_conversation_of
 from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
 from responses_app.services.sessions import unlock
@@ -67,10 +69,33 @@ def _take(response_id: str) -> TurnOrder | None:
     held = request_slots().take(response_id)
     if held is not None:
         return order_from_json(held)
-    untaken = Response.objects.filter(pk=response_id, status="in_progress", started_at=None, deleted_at=None)
-    if not untaken.update(started_at=timezone.now()):
-        return None
-    return order_from_row(Response.objects.select_related("subject").get(pk=response_id))
+    untaken = _untaken(Response.objects.filter(pk=response_id, deleted_at=None))
+    # Read first: it may be deleted as soon as it is taken.
+    row = untaken.select_related("subject").first()
+    return order_from_row(row) if row and untaken.update(started_at=timezone.now()) else None
+
+
+def _untaken(responses: QuerySet[Response]) -> QuerySet[Response]:
+    return responses.filter(status="in_progress", started_at=None)
+
+
+def cancel_untaken(responses: QuerySet[Response]) -> None:
+    """For responses that are being deleted: those whose turn nobody has begun yet never begin.
+
+    Whoever waits for one is told that it was cancelled, once the transaction is over.
+    """
+    for row in _untaken(responses).select_related("subject"):
+        if _untaken(Response.objects.filter(pk=row.pk)).update(started_at=timezone.now()):
+            transaction.on_commit(partial(_tell_cancelled, order_from_row(row)))
+
+
+def _tell_cancelled(order: TurnOrder) -> None:
+    publisher = _Publisher(order)
+    turn = UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Cancelled())
+    for batch in turn.events():
+        publisher.publish(batch)
+    closing = turn.close(turn.ending)
+    publisher.finish(closing, _answer(closing, turn.ending))
 
 
 def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
@@ -78,7 +103,7 @@ def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
         return AgentTurn(_turn(order), model_backend(), _server_tools(order), publisher.stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
-        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel)
+        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
 
 
 class _Publisher:
@@ -210,10 +235,8 @@ def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
 
 @transaction.atomic
 def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
-    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is.
-
-    Rows are locked in the order in which deletion does it: response, session, handoff.
-    """
+    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is."""
+    lock_conversation_of(order.response_id if order.request.store else order.request.previous_response_id or "")
     ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
     if order.request.store:
         running = Response.objects.filter(pk=order.response_id, status="in_progress", deleted_at=None)

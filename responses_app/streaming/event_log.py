@@ -49,6 +49,10 @@ class EventLog(Protocol):
         """Takes the log away at once, finished or not; its readers get ``LogGone``. Nothing happens when it is gone."""
         ...
 
+    def discard_ended(self, response_id: str) -> None:
+        """The same for a log that is finished. One that is not goes by itself, once its readers know the end."""
+        ...
+
     def request_stop(self, response_id: str) -> None:
         """Asks the writer to end the turn. Nothing happens when the log is gone."""
         ...

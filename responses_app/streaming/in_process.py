@@ -96,6 +96,12 @@ class InProcessEventLog:
             waiters = log.take_waiters() if log else {}
         _wake(waiters)
 
+    def discard_ended(self, response_id: str) -> None:
+        with self._lock:
+            log = self._logs.get(response_id)
+            if log and log.answer is not None:
+                self._logs.pop(response_id)
+
     def request_stop(self, response_id: str) -> None:
         with self._lock:
             log = self._logs.get(response_id)

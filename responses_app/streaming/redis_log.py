@@ -77,6 +77,12 @@ class RedisEventLog:
             together.delete(key, _stop_key(response_id))
             together.execute(raise_on_error=False)
 
+    def discard_ended(self, response_id: str) -> None:
+        with redis_faults():
+            ended = self._redis.xrange(_key(response_id), _END, _END)
+        if ended:
+            self.discard(response_id)
+
     def request_stop(self, response_id: str) -> None:
         with redis_faults():
             remaining = self._redis.pttl(_key(response_id))

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
-from mirobody_site.tenancy.services import get_or_create_subject
+from mirobody_site.tenancy.services import lock_subject
 from tools_app.records.batch import Batch
 from tools_app.records.interpretation import fingerprinted, interpret
 from tools_app.records.models import HealthRecord, HealthRecordQuerySet, RecordRemoval, Retention
@@ -38,16 +38,12 @@ def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
     known = find_subject(account_id, user)
     rows = interpret(batch, ZoneInfo(known.time_zone if known else "UTC"), now)
     with transaction.atomic():
-        subject = _locked(get_or_create_subject(account_id, user))
+        # Writers of one Subject wait for each other, so that each sees what the others have kept.
+        subject = lock_subject(account_id, user)
         fresh = _without_known(fingerprinted(rows, subject), subject, batch, now)
         HealthRecord.objects.bulk_create(fresh)
     standardized = sum(1 for row in fresh if row.loinc_code)
     return Ingested(ingested=len(fresh), standardized=standardized, duplicates=len(rows) - len(fresh))
-
-
-def _locked(subject: Subject) -> Subject:
-    """Makes writers of one Subject wait for each other, so that each sees what the others have kept."""
-    return Subject.objects.select_for_update().get(pk=subject.pk)
 
 
 def _without_known(rows: list[HealthRecord], subject: Subject, batch: Batch, now: datetime) -> list[HealthRecord]:
@@ -101,7 +97,9 @@ def delete_session_records(subject: Subject, session_id: str, now: datetime) -> 
 @transaction.atomic
 def _delete(subject: Subject, which: HealthRecordQuerySet, now: datetime) -> int:
     """Deletes those of the Subject's records and notes it, for whoever has kept what they said."""
-    records = which.filter(subject=_locked(subject))
+    if not Subject.objects.select_for_update(no_key=True).filter(pk=subject.pk).first():
+        return 0
+    records = which.filter(subject=subject)
     visible = records.live(now).count()
     if records.delete()[0]:
         RecordRemoval.objects.create(owner_id=subject.pk, removed_at=now)
@@ -120,9 +118,16 @@ def sweep_records(now: datetime, batch: int) -> int:
     """
     swept = 0
     expired = HealthRecord.objects.filter(expires_at__lte=now).order_by("pk")
-    while keys := list(expired.values_list("pk", flat=True)[:batch]):
-        swept += HealthRecord.objects.filter(pk__in=keys).delete()[0]
+    while deleted := _sweep_batch(expired[:batch]):
+        swept += deleted
     return swept
+
+
+@transaction.atomic
+def _sweep_batch(records: HealthRecordQuerySet) -> int:
+    """Leaves out what another one is deleting right now, and so waits for nobody."""
+    keys = list(records.select_for_update(skip_locked=True).values_list("pk", flat=True))
+    return HealthRecord.objects.filter(pk__in=keys).delete()[0] if keys else 0
 
 
 def erase_records(subject_id: int, batch: int, on_progress: Callable[[int], None]) -> int:

@@ -72,7 +72,7 @@ def test_a_turn_that_breaks_is_a_server_error(
 def test_an_answer_that_cannot_be_stored_has_failed(
     api: httpx.Client, script: Script, monkeypatch: pytest.MonkeyPatch, log_lines: Callable[[], str]
 ) -> None:
-    monkeypatch.setattr("responses_app.services.turns._settle_claim", cannot_store)
+    monkeypatch.setattr("responses_app.services.turns.remember", cannot_store)
     stream = create_stream(api, input=f"Hi {script(Step(text=['Hello.']))}")
     assert stream.response["status"] == "failed"
     assert stream.response["error"]["code"] == "server_error"

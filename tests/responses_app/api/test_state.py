@@ -11,9 +11,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from mirobody_site.tenancy.models import Subject
-from mirobody_site.tenancy.selectors import find_subject
 from responses_app.models import Conversation, PendingCall, Response
+from responses_app.protocol.ids import new_response_id
 from responses_app.selectors import conversation_turns
 from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import LogGone
@@ -324,12 +323,12 @@ def test_a_response_deleted_while_a_request_continues_it(
 ) -> None:
     response = create(api, input="Hi")
 
-    def deletes_first(account_id: int, user: str) -> Subject | None:
+    def deletes_first() -> str:
         with account.client() as another:
             delete(another, response["id"])
-        return find_subject(account_id, user)
+        return new_response_id()
 
-    monkeypatch.setattr("responses_app.services.intake.find_subject", deletes_first)
+    monkeypatch.setattr("responses_app.services.intake.new_response_id", deletes_first)
     body = {"input": "And?", "previous_response_id": response["id"], "store": store}
     answer = api.post("/v1/responses", json=body)
     assert_error(answer, 404, "previous_response_not_found", "previous_response_id")
