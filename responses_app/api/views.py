@@ -17,7 +17,7 @@ from responses_app.models import Response
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.deletion import delete_responses
 from responses_app.services.intake import accept
-from responses_app.services.retrieval import input_page, rebuilt_stream, retrieve, shown_body
+from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming import reading
 from responses_app.streaming.backends import event_log
@@ -136,14 +136,13 @@ def _abandon(order: TurnOrder) -> None:
 
 async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
     """The events from the log while it is there and may be shown, else rebuilt from the stored object."""
-    body = await in_thread(shown_body, row)
-    if body != row.body:
-        return _rebuilt(row, body, starting_after)
+    if not await in_thread(may_follow, row):
+        return await _rebuilt(row, starting_after)
     chunks = reading.stream(event_log(), row.pk, starting_after)
     try:
         first = await anext(chunks)
     except LogGone:
-        return _rebuilt(row, body, starting_after)
+        return await _rebuilt(row, starting_after)
     return _joined(first, chunks)
 
 
@@ -154,7 +153,7 @@ async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGener
             yield chunk
 
 
-def _rebuilt(row: Response, body: str, starting_after: int | None) -> AsyncGenerator[bytes, None]:
+async def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
     if row.status == "in_progress":
         raise ServerError
     if starting_after is not None:
@@ -162,7 +161,7 @@ def _rebuilt(row: Response, body: str, starting_after: int | None) -> AsyncGener
             "The events of this response are not kept any more; read the stream without 'starting_after'.",
             param="starting_after",
         )
-    return _one_chunk(rebuilt_stream(body, row.side_channel))
+    return _one_chunk(rebuilt_stream(await in_thread(shown_body, row), row.side_channel))
 
 
 async def _one_chunk(chunk: bytes) -> AsyncGenerator[bytes, None]:

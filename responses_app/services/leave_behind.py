@@ -67,9 +67,14 @@ def gone_from(response_ids: Sequence[str], now: datetime) -> dict[str, dict[str,
 
 def body_without_gone(row: Response, now: datetime) -> str:
     """The response object as it may be shown now, as JSON text."""
-    waiting = RecordSource.objects.filter(response=row, gone_at=None)
-    gone = _by_response(_gone(_with_responses(waiting), now)).get(row.pk)
+    # Those that were swept as well: the row may have been read just before.
+    gone = gone_from([row.pk], now).get(row.pk)
     return _clean_body(row.body, gone) if gone else row.body
+
+
+def has_lost_results(response_id: str, now: datetime) -> bool:
+    """Whether a tool result of the response is gone, swept or not: then events from its turn may not be shown."""
+    return bool(gone_from([response_id], now))
 
 
 def entries_without_gone(entries: Iterable[Entry], gone: GoneCalls) -> list[Entry]:
@@ -102,9 +107,7 @@ def _sweep(sources: QuerySet[RecordSource], now: datetime, batch: int) -> int:
     while ids := _response_ids(sources.filter(response_id__gt=last), batch):
         last = ids[-1]
         gone = _by_response(_gone(_with_responses(sources.filter(response_id__in=ids)), now))
-        for response_id, calls in gone.items():
-            _take_out(response_id, calls, now)
-        changed += len(gone)
+        changed += sum(_take_out(response_id, calls, now) for response_id, calls in gone.items())
     return changed
 
 
@@ -114,16 +117,18 @@ def _response_ids(sources: QuerySet[RecordSource], batch: int) -> list[str]:
 
 
 @transaction.atomic
-def _take_out(response_id: str, gone: GoneCalls, now: datetime) -> None:
+def _take_out(response_id: str, gone: GoneCalls, now: datetime) -> bool:
+    """Whether there was anything to take out: another sweep may have been here."""
     lock_conversation_of(response_id)
     row = Response.objects.select_for_update().filter(pk=response_id).first()
-    if row is None:
-        return
+    waiting = RecordSource.objects.filter(response_id=response_id, call_id__in=gone, gone_at=None)
+    if row is None or not waiting.update(gone_at=now, record_ids="[]"):
+        return False
     entries = entries_without_gone((entry_from_json(value) for value in json.loads(row.added)), gone)
     row.added = json.dumps([entry_to_json(entry) for entry in entries], ensure_ascii=False)
     row.body = _clean_body(row.body, gone) if row.body else ""
     row.save(update_fields=["added", "body"])
-    RecordSource.objects.filter(response=row, call_id__in=gone).update(gone_at=now, record_ids="[]")
+    return True
 
 
 _BULKY = ("response__body", "response__added", "response__input", "response__request")

@@ -10,7 +10,7 @@ from responses_app.engine.replay import replayed_events
 from responses_app.models import Response
 from responses_app.protocol.input_listing import listed_input
 from responses_app.selectors import find_response
-from responses_app.services.leave_behind import body_without_gone
+from responses_app.services.leave_behind import body_without_gone, has_lost_results
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.streaming.sse import DONE, encode_event
 
@@ -29,6 +29,11 @@ def retrieve(account_id: int, response_id: str, user: str | None) -> Response:
 def shown_body(row: Response) -> str:
     """The response object as JSON text, without tool results whose records are gone."""
     return body_without_gone(row, timezone.now())
+
+
+def may_follow(row: Response) -> bool:
+    """Whether the events of its turn may be shown as they were: none once a tool result of it is gone."""
+    return not has_lost_results(row.pk, timezone.now())
 
 
 def input_page(row: Response, limit: int | None, order: str, after: str | None) -> dict[str, Any]:
