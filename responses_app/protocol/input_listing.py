@@ -21,10 +21,24 @@ def _listed(response_id: str, index: int, item: dict[str, Any]) -> dict[str, Any
     listed = {**item, **identity, "status": "completed"}
     if kind == "message":
         listed["content"] = _parts(item["role"], item["content"])
+    if kind == "function_call_output" and isinstance(item["output"], list):
+        listed["output"] = _parts("user", item["output"])
     return listed
 
 
 def _parts(role: str, content: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
-    if isinstance(content, str):
-        content = [{"type": "output_text" if role == "assistant" else "input_text", "text": content}]
-    return [{**part, "annotations": []} if part["type"] == "output_text" else part for part in content]
+    parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+    return [_part(role, part) for part in parts]
+
+
+def _part(role: str, part: dict[str, Any]) -> dict[str, Any]:
+    """A part with all that the listing's shape asks for. What an assistant says is output, and nobody else's is."""
+    match part["type"]:
+        case "input_text" | "output_text" if role == "assistant":
+            return {"type": "output_text", "text": part["text"], "annotations": [], "logprobs": []}
+        case "input_text" | "output_text":
+            return {"type": "input_text", "text": part["text"]}
+        case "input_image":
+            return {"detail": "auto", **part}
+        case _:
+            return part

@@ -146,7 +146,10 @@ class ReasoningItem(WireModel):
 
 
 class ItemReference(WireModel):
-    """Stands for a stored item of the same Subject; replaced by it before anything else looks at the input."""
+    """Stands for a stored item of the same Subject; replaced by it before anything else looks at the input.
+
+    ``type`` may be left out.
+    """
 
     type: Literal["item_reference"] = "item_reference"
     id: str = Field(min_length=1)
@@ -156,12 +159,19 @@ _ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning", 
 _LATER_ITEM_TYPES = ("compaction",)
 
 
+def _is_bare_reference(item: dict[str, Any]) -> bool:
+    """A reference may leave out its type: then it is an id and nothing else."""
+    return {key for key, value in item.items() if value is not None} == {"id"}
+
+
 def _known_item(item: Any) -> Any:
     if not isinstance(item, dict):
         raise PydanticCustomError("invalid_type", "An input item must be an object.")
     kind = item.get("type")
     if kind is None and item.get("role") is not None:
         return item
+    if kind is None and _is_bare_reference(item):
+        return {**item, "type": "item_reference"}
     if kind in _LATER_ITEM_TYPES:
         raise PydanticCustomError(
             "unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind}
