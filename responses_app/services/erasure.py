@@ -30,10 +30,11 @@ class Erased:
 
 
 def count_of(subject: Subject) -> Erased:
-    """What there is of a Subject."""
+    """What there is of a Subject to be seen; what has expired and waits for the sweep goes uncounted."""
+    now = timezone.now()
     return Erased(
-        records=HealthRecord.objects.filter(subject=subject).count(),
-        conversations=Conversation.objects.filter(subject=subject).count(),
+        records=HealthRecord.objects.live(now).filter(subject=subject).count(),
+        conversations=Response.objects.live(now).filter(subject=subject).values("conversation").distinct().count(),
     )
 
 
