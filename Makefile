@@ -18,7 +18,7 @@ serve: $(VENV)/serve.stamp
 	@$(PYTHON) manage.py fail_abandoned_turns
 	@PORT=$(PORT) $(PYTHON) manage.py seed_demo
 	@exec $(PYTHON) -m uvicorn mirobody_site.asgi:application --host 127.0.0.1 --port $(PORT) \
-		--lifespan off --no-access-log --timeout-graceful-shutdown 10
+		--lifespan off --ws none --no-access-log --timeout-graceful-shutdown 10
 
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
 test: $(VENV)/dev.stamp

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+from jsonschema_rs import Draft202012Validator, ValidationError
 
 from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, TryDifferently
 
@@ -14,19 +13,23 @@ def run_tool(spec: ToolSpec, context: ToolContext, arguments: Arguments) -> Tool
     Raises TryDifferently when they do not fit its schema, in words that do not repeat them, and what the tool raises.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
-    error = best_match(Draft202012Validator(spec.parameters).iter_errors(given))
+    error = next(Draft202012Validator(spec.parameters).iter_errors(given), None)
     if error is not None:
         raise TryDifferently(_in_words(error, spec))
     return spec.run(context, given)
 
 
 def _in_words(error: ValidationError, spec: ToolSpec) -> str:
-    where = "".join(f"[{part}]" if isinstance(part, int) else f"`{part}`" for part in error.absolute_path)
+    where = "".join(f"[{part}]" if isinstance(part, int) else f"`{part}`" for part in error.instance_path)
     if not where:
         known = ", ".join(spec.parameters.get("properties", {})) or "none"
         required = ", ".join(spec.parameters.get("required", [])) or "none"
         return f"Unknown or missing arguments. Known: {known}. Required: {required}."
-    return f"{where} {_rule(str(error.validator), error.validator_value)}."
+    keyword = ""
+    value: Any = spec.parameters
+    for step in error.schema_path:
+        keyword, value = str(step), value[step]
+    return f"{where} {_rule(keyword, value)}."
 
 
 def _rule(keyword: str, value: Any) -> str:

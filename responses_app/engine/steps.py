@@ -1,5 +1,6 @@
 """How one step of a turn can end, and how its tool calls sort into the server's, the caller's and the malformed."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -120,6 +121,8 @@ def _read_arguments(text: str) -> dict[str, Any] | None:
         return {}
     try:
         value = from_json(text, allow_inf_nan=False)
+        # A number such as 1e999 is read as infinity, which could not be written as JSON again.
+        json.dumps(value, allow_nan=False)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None

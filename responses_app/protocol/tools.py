@@ -3,12 +3,10 @@
 Source: the wire contract, section 6.
 """
 
-import json
-from functools import lru_cache
+import re
 from typing import Annotated, Any, Literal
 
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import Draft202012Validator, validator_for
+from jsonschema_rs import ValidationError, meta
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -22,27 +20,28 @@ def _no_parameters() -> dict[str, Any]:
     return {"type": "object", "properties": {}}
 
 
-@lru_cache(maxsize=512)
-def _schema_fault(schema_text: str) -> str | None:
-    """Why a JSON Schema (as JSON text) is none, or ``None``. Cached: agents send the same tools with every turn."""
-    schema = json.loads(schema_text)
-    if not isinstance(schema.get("$schema", ""), str):
-        return "'parameters' is not a valid JSON Schema: '$schema' must be a string."
+_DRAFTS = re.compile(
+    r"https?://json-schema\.org/(draft-0[467]|draft/2019-09|draft/2020-12)/schema#?",
+)
+
+
+def _schema_fault(schema: dict[str, Any]) -> str | None:
+    """Why this is no JSON Schema, or ``None``. A schema of a draft we do not know is read as one of 2020-12."""
+    if not _DRAFTS.fullmatch(str(schema.get("$schema", ""))):
+        # The validator would fetch what it does not know.
+        schema = {name: value for name, value in schema.items() if name != "$schema"}
     try:
-        validator_for(schema, default=Draft202012Validator).check_schema(schema)
-    except SchemaError as fault:
-        return f"'parameters' is not a valid JSON Schema: the keyword at '{fault.json_path}' is malformed."
-    except RecursionError:
-        return "'parameters' is nested too deeply."
-    except ValueError:
-        return "'parameters' is not a valid JSON Schema: '$schema' is no URI."
+        meta.validate(schema)
+    except ValidationError as fault:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.instance_path)
+        return f"'parameters' is not a valid JSON Schema: the keyword at '${place}' is malformed."
     return None
 
 
 def _json_schema(parameters: dict[str, Any]) -> dict[str, Any]:
     if parameters.get("type", "object") != "object":
         raise PydanticCustomError("invalid_value", "'parameters' must be a JSON Schema of type 'object'.")
-    fault = _schema_fault(json.dumps(parameters, sort_keys=True))
+    fault = _schema_fault(parameters)
     if fault:
         raise PydanticCustomError("invalid_value", "{fault}", {"fault": fault})
     return parameters

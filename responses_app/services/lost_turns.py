@@ -33,6 +33,8 @@ def fail_turns_of_a_dead_process() -> int:
     rows = list(Response.objects.filter(status="in_progress"))
     for row in rows:
         _fail(row)
+    # What turns held that leave no row.
+    PendingCall.objects.filter(claimed_until__isnull=False).update(claimed_by="", claimed_until=None)
     return len(rows)
 
 

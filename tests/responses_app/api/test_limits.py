@@ -1,5 +1,7 @@
 """The limits on a request's size: at the limit it is taken, one over it is refused."""
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -55,3 +57,20 @@ def test_a_tool_output_over_the_limit(api: httpx.Client, output: object) -> None
 
 def test_a_message_may_be_larger_than_a_tool_output(api: httpx.Client) -> None:
     accepted(api, {"input": "x" * (2 * OUTPUT_BYTES), "store": False})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "properties": {"p": {"enum": [{"a": n} for n in range(9000)]}},
+        },
+        {"properties": {"p": {"allOf": [{"type": "string"}] * 30_000}}},
+        {"$schema": "http://127.0.0.1:9/never-fetched", "properties": {"p": {"$ref": "http://127.0.0.1:9/x"}}},
+    ],
+    ids=["many unequal objects", "many subschemas", "of elsewhere"],
+)
+def test_a_large_or_foreign_schema_costs_little(api: httpx.Client, schema: dict[str, Any]) -> None:
+    """Each with each, the objects would take minutes, far beyond the client's time-out."""
+    create(api, input="hi", tools=[{"type": "function", "name": "f", "parameters": schema}])

@@ -185,6 +185,7 @@ def test_call_ids_are_the_servers(ask: Ask, script: Script, ids: list[str]) -> N
 
 MALFORMED = {
     "null": Call("phone_lookup", "null"),
+    "no finite number": Call("phone_lookup", '{"name": 1e999}'),
     "a list": Call("phone_lookup", "[]"),
     "a string": Call("phone_lookup", '"x"'),
     "a number": Call("phone_lookup", "5"),
