@@ -50,11 +50,9 @@ def erase_subject(subject: Subject, on_progress: Progress = lambda _: None) -> E
 
 
 def finish_erasures() -> int:
-    """Goes on with erasures that were interrupted; how many."""
+    """Goes on with erasures that were interrupted; how many it brought to an end."""
     unfinished = list(Subject.objects.filter(erased_at__isnull=False))
-    for subject in unfinished:
-        _erase(subject, lambda _: None)
-    return len(unfinished)
+    return sum(_erase(subject, lambda _: None) for subject in unfinished)
 
 
 @transaction.atomic
@@ -76,7 +74,8 @@ def _detach(subject: Subject) -> Erased:
     return erased
 
 
-def _erase(subject: Subject, on_progress: Progress) -> None:
+def _erase(subject: Subject, on_progress: Progress) -> bool:
+    """Whether it was this call that brought it to an end: several may be at it."""
     for response_id in Response.objects.filter(subject=subject, status="in_progress").values_list("pk", flat=True):
         event_log().request_stop(response_id)
     conversations = Conversation.objects.filter(subject=subject).order_by("pk")
@@ -84,7 +83,8 @@ def _erase(subject: Subject, on_progress: Progress) -> None:
         on_progress(erased)
     erase_records(subject.pk, BATCH, on_progress)
     sweep_results_about(subject.pk, timezone.now(), BATCH)
-    subject.delete()
+    _, deleted = subject.delete()
+    return Subject._meta.label in deleted
 
 
 @transaction.atomic

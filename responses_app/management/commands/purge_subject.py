@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
 from responses_app.services.erasure import Erased, count_of, erase_subject
 from responses_app.services.sweeping import forget_free_pages
@@ -41,14 +42,17 @@ class Command(BaseCommand):
         user = "" if options["default"] else options["user"]
         subject = Subject.objects.filter(account__username=options["account"], user_key=user, erased_at=None).first()
         if subject is None:
-            raise CommandError("There is no such account or Subject.", returncode=1)
+            raise _no_such_subject()
         before = count_of(subject)
         if options["dry_run"]:
             self._report(options, user, before, "would be erased")
             return
         if not options["yes"]:
             self._confirm(user, before)
-        erased = erase_subject(subject, self._progress(before))
+        try:
+            erased = erase_subject(subject, self._progress(before))
+        except NotFoundError:
+            raise _no_such_subject() from None
         forget_free_pages()
         self._report(options, user, erased, "erased")
 
@@ -85,6 +89,10 @@ class Command(BaseCommand):
             return
         for name, value in receipt.items():
             self.stdout.write(f"{name}: {value}")
+
+
+def _no_such_subject() -> CommandError:
+    return CommandError("There is no such account or Subject.", returncode=1)
 
 
 def _hash(account: str, user: str) -> str:
