@@ -50,7 +50,10 @@ class EventLog(Protocol):
         ...
 
     def discard_ended(self, response_id: str) -> None:
-        """The same for a log that is finished. One that is not goes by itself, once its readers know the end."""
+        """Takes a finished log away; who waits in it is still told its end.
+
+        Nothing happens to one that is not finished: it goes by itself, once its readers know the end.
+        """
         ...
 
     def request_stop(self, response_id: str) -> None:

@@ -19,12 +19,13 @@ _Waiters = dict[asyncio.AbstractEventLoop, set["asyncio.Future[None]"]]
 class _Log:
     """One response's batches, who waits for more of them, and how it ended."""
 
-    __slots__ = ("answer", "batches", "first_sequences", "stop_requested", "waiters")
+    __slots__ = ("answer", "batches", "discarded", "first_sequences", "stop_requested", "waiters")
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
         self.first_sequences: list[int] = []
         self.answer: Answer | None = None
+        self.discarded = False
         self.stop_requested = False
         self.waiters: _Waiters = {}
 
@@ -93,6 +94,8 @@ class InProcessEventLog:
     def discard(self, response_id: str) -> None:
         with self._lock:
             log = self._logs.pop(response_id)
+            if log:
+                log.discarded = True
             waiters = log.take_waiters() if log else {}
         _wake(waiters)
 
@@ -116,10 +119,11 @@ class InProcessEventLog:
     async def read(self, response_id: str, starting_after: int | None = None) -> AsyncGenerator[bytes, None]:
         sequence = -1 if starting_after is None else starting_after
         with self._lock:
-            position = self._live(response_id).position_after(sequence)
+            log = self._live(response_id)
+            position = log.position_after(sequence)
         while True:
             with self._lock:
-                log = self._live(response_id)
+                self._check_readable(response_id, log)
                 batches = log.unseen(position, sequence)
                 position += len(batches)
                 ended = log.answer is not None and position == len(log.batches)
@@ -133,9 +137,11 @@ class InProcessEventLog:
                 return
 
     async def answer(self, response_id: str) -> Answer:
+        with self._lock:
+            log = self._live(response_id)
         while True:
             with self._lock:
-                log = self._live(response_id)
+                self._check_readable(response_id, log)
                 if log.answer is not None:
                     return log.answer
                 waiter = log.add_waiter()
@@ -154,6 +160,11 @@ class InProcessEventLog:
         if log is None:
             raise LogGone
         return log
+
+    def _check_readable(self, response_id: str, log: _Log) -> None:
+        """Who was there before a log ended may read it to its end, however long that takes."""
+        if log.answer is None or log.discarded:
+            self._live(response_id)
 
     def _writable(self, response_id: str) -> _Log:
         log = self._live(response_id)
