@@ -12,6 +12,7 @@ from mirobody_site.tenancy.errors import InvalidRequestError, NotFoundError
 from mirobody_site.tenancy.http import AsyncApiView, named_user
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
+from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api.threads import in_thread
 from responses_app.services.erasure import Erased, erase_subject
 from responses_app.services.session_ending import end_session, session_listing
@@ -77,11 +78,15 @@ def _listing(account_id: int, user: str | None, name: str) -> list[str]:
 
 
 def _end(account_id: int, user: str | None, name: str, responses: bool) -> int:
-    return end_session(find_subject(account_id, user or ""), name, responses, timezone.now())
+    deleted = end_session(find_subject(account_id, user or ""), name, responses, timezone.now())
+    forget_free_pages()
+    return deleted
 
 
 def _erase(account_id: int, user: str) -> Erased:
-    return erase_subject(_subject(account_id, user))
+    erased = erase_subject(_subject(account_id, user))
+    forget_free_pages()
+    return erased
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from mirobody_site.tenancy.errors import InvalidRequestError, ServerError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from mirobody_site.tenancy.models import ApiKey
+from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api.threads import in_thread
 from responses_app.models import Response
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
@@ -27,6 +28,8 @@ from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
 _NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
 _ABANDONED_SECONDS = 5
 """How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
+_FORGOTTEN_SECONDS = 60
+"""How long its events stay then."""
 
 
 class ResponsesView(AsyncApiView):
@@ -85,6 +88,7 @@ def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) ->
     if not delete_responses([retrieve(account_id, response_id, user)]):
         # Another one deleted it in between.
         retrieve(account_id, response_id, user)
+    forget_free_pages()
 
 
 def _wants_side_channel(request: Request, parsed: ResponseRequest) -> bool:
@@ -130,8 +134,11 @@ async def _followed(order: TurnOrder) -> AsyncGenerator[bytes, None]:
 
 
 def _abandon(order: TurnOrder) -> None:
+    """A turn that leaves no row is stopped, and what was said of it taken away, even if no other request comes."""
     if not order.request.store:
-        asyncio.get_running_loop().call_later(_ABANDONED_SECONDS, event_log().request_stop, order.response_id)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_ABANDONED_SECONDS, event_log().request_stop, order.response_id)
+        loop.call_later(_FORGOTTEN_SECONDS, event_log().discard, order.response_id)
 
 
 async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
+from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.models import Response
 from responses_app.services.deletion import bury
 from responses_app.services.erasure import finish_erasures
@@ -37,13 +37,6 @@ def sweep_expired() -> Swept:
     )
     forget_free_pages()
     return swept
-
-
-def forget_free_pages() -> None:
-    """SQLite keeps what was written in its log until a checkpoint; a reader at work puts it off to the next time."""
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _sweep_responses(now: datetime) -> int:

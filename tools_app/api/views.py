@@ -13,6 +13,7 @@ from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import ApiView, named_user, read_json_object
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
+from mirobody_site.tenancy.storage import forget_free_pages
 from tools_app.api.queries import read_flag, read_limit, read_offset, read_period, read_text
 from tools_app.api.rows import record_row
 from tools_app.api.validation import to_invalid_request
@@ -55,6 +56,7 @@ class DataView(ApiView):
             )
         subject = find_subject(_account_id(request), user or "")
         deleted = _delete(subject, public_id, indicator) if subject else 0
+        forget_free_pages()
         return Response({"status": "ok", "deleted": deleted, "subject": user})
 
 

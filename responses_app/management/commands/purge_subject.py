@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
+from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.services.erasure import Erased, count_of, erase_subject
-from responses_app.services.sweeping import forget_free_pages
 
 NOT_CONFIRMED = 3
 
