@@ -10,7 +10,12 @@ SETTINGS := CELERY_BROKER_URL DATABASE_URL DATA_DIR DJANGO_ALLOWED_HOSTS DJANGO_
 	LLM_MODEL_EXPERT LLM_MODEL_FLASH LOG_LEVEL REDIS_URL
 ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 
-.PHONY: serve test check format
+# The database that test-postgres makes its own databases beside; its user must be allowed to create some.
+POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
+ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
+STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations
+
+.PHONY: serve test test-postgres test-races check format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -23,6 +28,16 @@ serve: $(VENV)/serve.stamp
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
 test: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto $(ARGS)
+
+# What touches the database, on Postgres.
+test-postgres: $(VENV)/dev.stamp
+	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db $(STATEFUL) $(ARGS)
+
+# The races at full width, on Postgres: takes long.
+test-races: export RACE_ROUNDS ?= 50
+test-races: export RACE_WIDTH ?= 16
+test-races: $(VENV)/dev.stamp
+	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db tests/conversations/test_races.py $(ARGS)
 
 # Format, lint, types, floors of the house, missing migrations.
 check: $(VENV)/dev.stamp
