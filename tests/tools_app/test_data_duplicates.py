@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
+import pytest
 
 from tests.support.server import Account
 from tests.tools_app.records import record, rows, written
@@ -66,6 +67,31 @@ def test_what_was_read_can_be_written_back(api: httpx.Client) -> None:
     answer = written(api, *before)
     assert (answer["ingested"], answer["duplicates"]) == (0, 2 * 2 + 2)
     assert rows(api) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"),
+    [
+        ("~5.4", "mmol/L"),
+        ("about 5.4", "毫摩尔/升"),
+        ("5.4", "spoons"),
+        ("~5.4", "spoons"),
+        (9007199254740993, "mmol/L"),
+    ],
+)
+@pytest.mark.parametrize("indicator", ["glucose", "weirdthing"])
+def test_a_value_that_was_not_read_can_be_written_back(
+    api: httpx.Client, indicator: str, value: str | int, unit: str
+) -> None:
+    written(api, record(indicator, value, unit))
+    before = rows(api)
+    assert written(api, *before)["duplicates"] == 1
+    assert rows(api) == before
+
+
+def test_unread_values_in_two_units_are_two_readings(api: httpx.Client) -> None:
+    units = ["mmol/L", "mg/dL", "spoons", ""]
+    assert written(api, *(record("glucose", "~5.4", unit) for unit in units))["ingested"] == len(units)
 
 
 def test_the_longer_of_two_retentions_holds(api: httpx.Client) -> None:

@@ -45,6 +45,14 @@ def test_a_bad_query(api: httpx.Client, query: dict[str, str], param: str) -> No
     assert_error(api.get("/v1/data", params={"user": "u-001"} | query), 400, "invalid_value", param)
 
 
+@pytest.mark.parametrize("length", [201, 50_001])
+@pytest.mark.parametrize(("method", "param"), [("GET", "indicator"), ("DELETE", "indicator"), ("DELETE", "id")])
+def test_a_long_name_is_refused(api: httpx.Client, method: str, param: str, length: int) -> None:
+    written(api, record())
+    response = api.request(method, "/v1/data", params={"user": "u-001", param: "a" * length})
+    assert_error(response, 400, "value_too_long", param)
+
+
 @pytest.mark.parametrize("indicator", ["weig", "WEIGHT", "体重", "29463-7", "Body weight"])
 def test_found_by_a_part_of_either_name_or_the_code(api: httpx.Client, indicator: str) -> None:
     written(api, record("体重", 70), record("height", 165, "cm"))

@@ -71,6 +71,26 @@ def test_a_result_in_words_stays_words(api: httpx.Client, value: str) -> None:
     assert (row["value"], row["parsed_value"], row["loinc_code"]) == (value, None, "25428-4")
 
 
+@pytest.mark.parametrize("value", [9007199254740993, "9007199254740993", ">9007199254740993"])
+def test_a_number_too_large_to_keep_exactly_stays_as_written(api: httpx.Client, value: int | str) -> None:
+    row = row_of(api, record("steps", value, "steps"))
+    assert (row["value"], row["parsed_value"]) == (f"{value} steps", None)
+
+
+def test_the_largest_exact_number_is_read(api: httpx.Client) -> None:
+    assert row_of(api, record("steps", 2**53, "steps"))["parsed_value"] == 2**53
+
+
+@pytest.mark.parametrize(("field", "length"), [("indicator", 200), ("value", 1000), ("unit", 100)])
+def test_text_that_grows_when_written_out_is_refused(api: httpx.Client, field: str, length: int) -> None:
+    response = write(api, record() | {field: "ﷺ" * length})
+    assert_error(response, 400, "value_too_long", f"records[0].{field}")
+
+
+def test_units_written_as_one_character_are_no_growth(api: httpx.Client) -> None:
+    assert row_of(api, record("body weight", "70", "㎏"))["parsed_value"] == 70
+
+
 @pytest.mark.parametrize("value", ["120/80", "120 / 80", "120-80", "120／80", "120/80 mmHg"])
 def test_a_blood_pressure_is_two_readings_of_one_time(api: httpx.Client, value: str) -> None:
     answer = written(api, record("血压", value, "mmHg", "2026-03-01T08:00:00Z"))

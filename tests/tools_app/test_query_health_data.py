@@ -90,6 +90,27 @@ def test_bounds_words_and_bare_numbers_enter_no_figure(ann: Person) -> None:
     assert texts[:3] == ["haemolysed umol/L", "<20 umol/L", "500"]
 
 
+@pytest.mark.parametrize(
+    ("bounds", "lower", "higher"),
+    [
+        ([">10", "<0.5", ">8"], "<0.5 mg/L", ">10 mg/L"),
+        (["<4"], "<4 mg/L", "<4 mg/L"),
+        ([">2"], ">2 mg/L", ">2 mg/L"),
+        (["<2", ">4"], "<2 mg/L", ">4 mg/L"),
+        (["cloudy"], None, None),
+        ([], None, None),
+    ],
+)
+def test_bounds_that_may_lie_beyond_the_extremes_are_named(
+    ann: Person, bounds: list[str], lower: str | None, higher: str | None
+) -> None:
+    ann.has(record("hs-CRP", 3, "mg/L", "2026-03-01"))
+    ann.has(*(record("hs-CRP", bound, "mg/L", f"2026-03-{day:02}") for day, bound in enumerate(bounds, 2)))
+    result = ann.one(indicators=["hs-CRP"], operation="aggregate")
+    assert result["excluded"] == len(bounds)
+    assert [(result[name] or {}).get("text") for name in ("maybe_lower", "maybe_higher")] == [lower, higher]
+
+
 @pytest.mark.parametrize("group_by", ["day", "week", "month"])
 def test_groups(ann: Person, group_by: str) -> None:
     random = Random(7)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from zoneinfo import ZoneInfo
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from tools_app.records.models import MAX_INDICATOR_LENGTH
 from tools_app.records.selectors import Period
 from tools_app.records.times import Moment, is_before, read_moment
 
@@ -21,8 +22,12 @@ def read_period(query: Mapping[str, str], zone: ZoneInfo) -> Period:
 
 
 def read_text(query: Mapping[str, str], name: str) -> str | None:
-    """A text, or ``None`` when absent or blank."""
+    """A text no longer than an indicator's name, or ``None`` when absent or blank."""
     text = query.get(name, "").strip()
+    if len(text) > MAX_INDICATOR_LENGTH:
+        raise InvalidRequestError(
+            f"{name} must be at most {MAX_INDICATOR_LENGTH} characters.", code="value_too_long", param=name
+        )
     if "\x00" in text:
         raise InvalidRequestError(f"{name} must not contain control characters.", param=name)
     return text or None

@@ -1,6 +1,7 @@
 """What a caller writes: records as they come, their shape and sizes checked. What they mean is in interpretation.py."""
 
 import unicodedata
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import (
@@ -15,10 +16,13 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tools_app.records.models import Retention
+from tools_app.records.models import MAX_INDICATOR_LENGTH, Retention
 
 MAX_RECORDS = 500
 MAX_VALUE_LENGTH = 1000
+MAX_UNIT_LENGTH = 100
+# One character may stand for eighteen once written out; what people write at most doubles (㎎, ℃, ½).
+MAX_GROWTH = 2
 MAX_SESSION_LENGTH = 128
 RETENTION_ALIASES = {"persistent": Retention.PERMANENT}
 
@@ -27,6 +31,20 @@ def _plain(text: str) -> str:
     """Refuses control characters; tabs and line breaks count as such."""
     if any(unicodedata.category(character) == "Cc" for character in text):
         raise PydanticCustomError("invalid_value", "must not contain control characters")
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _length_written_out(character: str) -> int:
+    return len(unicodedata.normalize("NFKC", character))
+
+
+def _compact(text: str, most: int) -> str:
+    """Refuses text that is much longer once its characters are written out for comparison."""
+    if not text.isascii() and sum(map(_length_written_out, text)) > MAX_GROWTH * most:
+        raise PydanticCustomError(
+            "value_too_long", "must be at most {most} characters in Unicode form NFKC", {"most": MAX_GROWTH * most}
+        )
     return text
 
 
@@ -43,7 +61,7 @@ def _string_or_number(value: Any) -> Any:
         return value
     if len(value) > MAX_VALUE_LENGTH:
         raise PydanticCustomError("value_too_long", "must be at most {most} characters", {"most": MAX_VALUE_LENGTH})
-    return _stated(_plain(value))
+    return _stated(_compact(_plain(value), MAX_VALUE_LENGTH))
 
 
 def _retention(value: Any) -> Retention:
@@ -75,7 +93,19 @@ def _session_id(value: Any, info: ValidationInfo) -> str:
     return _plain(value)
 
 
-Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain), AfterValidator(_stated)]
+Name = Annotated[
+    str,
+    StringConstraints(max_length=MAX_INDICATOR_LENGTH),
+    AfterValidator(_plain),
+    AfterValidator(lambda text: _compact(text, MAX_INDICATOR_LENGTH)),
+    AfterValidator(_stated),
+]
+Unit = Annotated[
+    str,
+    StringConstraints(max_length=MAX_UNIT_LENGTH),
+    AfterValidator(_plain),
+    AfterValidator(lambda text: _compact(text, MAX_UNIT_LENGTH)),
+]
 Tag = Annotated[str, StringConstraints(max_length=200), AfterValidator(_plain)]
 Limit = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -100,7 +130,7 @@ class WrittenRecord(Written):
 
     indicator: Name
     value: Annotated[str | int | float, BeforeValidator(_string_or_number)]
-    unit: Annotated[str, StringConstraints(max_length=100), AfterValidator(_plain)] = ""
+    unit: Unit = ""
     time: Annotated[str, StringConstraints(max_length=40)] | None = None
     end_time: Annotated[str, StringConstraints(max_length=40)] | None = None
     source: Tag = ""

@@ -38,6 +38,8 @@ BLOOD_PRESSURE = "blood_pressure"
 SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 # A pair of at least this size without a unit is millimetres of mercury everywhere; in kPa it would be far below.
 LEAST_MMHG = 40
+# Up to here a floating point number tells every whole number from the next.
+MAX_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,19 @@ def _readings(record: WrittenRecord, path: str) -> list[Reading]:
 
 def _quantity(value: str | float, path: str) -> Quantity:
     try:
-        return parse_value(value)
+        quantity = parse_value(value)
     except ValueError as error:
         raise _refuse(path, "value", f"cannot be kept: {error}") from None
+    if quantity.number is None or abs(quantity.number) > MAX_EXACT:
+        return _as_text(quantity.text)
+    return quantity
+
+
+def _as_text(text: str) -> Quantity:
+    """A value without a number that can be kept, with the unit it ends in: "about 5.4 mmol/L"."""
+    head, _, last = text.strip().rpartition(" ")
+    is_unit = any(character.isdigit() for character in head) and ucum_unit(last) is not None
+    return Quantity(number=None, comparator=None, unit=last if is_unit else None, text=text)
 
 
 def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
@@ -265,10 +277,11 @@ def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:
 
 def _amount(record: WrittenRecord, reading: Reading) -> list[str]:
     quantity = reading.quantity
-    comparator = quantity.comparator or ""
-    if reading.canonical_number is not None:
+    comparator, unit = quantity.comparator or "", (quantity.unit or record.unit).strip()
+    is_read = reading.unit or not unit
+    if reading.canonical_number is not None and is_read:
         return [comparator, f"{reading.canonical_number:.9g}", reading.canonical_unit]
-    unit = reading.unit or plain(quantity.unit or record.unit)
-    if quantity.number is not None:
-        return [comparator, f"{float(quantity.number):.9g}", unit]
-    return ["", normalised(quantity.text), unit]
+    if quantity.number is not None and is_read:
+        return [comparator, f"{float(quantity.number):.9g}", reading.unit or ""]
+    number = quantity.text.strip().removesuffix(unit)
+    return ["", normalised(number if reading.unit else f"{number} {unit}"), reading.unit or ""]

@@ -10,6 +10,7 @@ from mirobody_site.tenancy.models import Subject
 
 NEWEST_FIRST = ("-local_date", "-instant", "-id")
 OLDEST_FIRST = ("local_date", "instant", "id")
+MAX_INDICATOR_LENGTH = 200
 
 
 def new_public_id() -> str:
@@ -65,7 +66,7 @@ class HealthRecord(models.Model):
     public_id = models.CharField(max_length=36, unique=True, default=new_public_id)
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="health_records")
 
-    indicator = models.CharField(max_length=200, help_text="The name as written.")
+    indicator = models.CharField(max_length=MAX_INDICATOR_LENGTH, help_text="The name as written.")
     value = models.CharField(max_length=1000, help_text="The value as written.")
     unit = models.CharField(max_length=100, blank=True, help_text="The unit as written beside the value.")
     name = models.CharField(max_length=400, help_text="The written name, normalised for comparison.")

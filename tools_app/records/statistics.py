@@ -99,7 +99,10 @@ def _described(analyte: str, *, measured: bool) -> tuple[str, str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Aggregates of one series. ``excluded`` readings, without a number or with a bound only, enter ``count`` alone."""
+    """Aggregates of one series. ``excluded`` readings, without a number or with a bound only, enter ``count`` alone.
+
+    ``lower_bound`` and ``upper_bound`` are the excluded readings that may well lie beyond ``minimum`` and ``maximum``.
+    """
 
     count: int
     excluded: int
@@ -109,23 +112,48 @@ class Summary:
     maximum: HealthRecord | None
     first: HealthRecord | None
     last: HealthRecord | None
+    lower_bound: HealthRecord | None
+    upper_bound: HealthRecord | None
 
 
 def summarise(records: HealthRecordQuerySet) -> Summary:
-    """The aggregates. Of equal extremes the newest is named. Six queries."""
+    """The aggregates. Of equal extremes the newest is named. Six queries, ten with excluded readings."""
     comparable = records.comparable()
     figures = comparable.aggregate(n=Count("id"), average=Avg("canonical_number"), total=Sum("canonical_number"))
     count = records.count()
+    excluded = count - figures["n"]
+    minimum = comparable.order_by("canonical_number", *NEWEST_FIRST).first()
+    maximum = comparable.order_by("-canonical_number", *NEWEST_FIRST).first()
     return Summary(
         count=count,
-        excluded=count - figures["n"],
+        excluded=excluded,
         average=figures["average"],
         total=figures["total"],
-        minimum=comparable.order_by("canonical_number", *NEWEST_FIRST).first(),
-        maximum=comparable.order_by("-canonical_number", *NEWEST_FIRST).first(),
+        minimum=minimum,
+        maximum=maximum,
         first=comparable.order_by(*OLDEST_FIRST).first(),
         last=comparable.order_by(*NEWEST_FIRST).first(),
+        lower_bound=_below(records, minimum) if excluded else None,
+        upper_bound=_above(records, maximum) if excluded else None,
     )
+
+
+def _below(records: HealthRecordQuerySet, minimum: HealthRecord | None) -> HealthRecord | None:
+    """A bound that allows less than the minimum: the least "less than", else the least "more than" under it."""
+    bounds = records.filter(canonical_number__isnull=False).order_by("canonical_number", *NEWEST_FIRST)
+    more = bounds.filter(comparator__startswith=">", canonical_number__lt=_number(minimum, math.inf))
+    return bounds.filter(comparator__startswith="<").first() or more.first()
+
+
+def _above(records: HealthRecordQuerySet, maximum: HealthRecord | None) -> HealthRecord | None:
+    """A bound that allows more than the maximum, likewise."""
+    bounds = records.filter(canonical_number__isnull=False).order_by("-canonical_number", *NEWEST_FIRST)
+    less = bounds.filter(comparator__startswith="<", canonical_number__gt=_number(maximum, -math.inf))
+    return bounds.filter(comparator__startswith=">").first() or less.first()
+
+
+def _number(record: HealthRecord | None, otherwise: float) -> float:
+    return otherwise if record is None or record.canonical_number is None else record.canonical_number
 
 
 def by_period(records: HealthRecordQuerySet, group_by: GroupBy, most: int) -> tuple[list[dict[str, Any]], bool]:

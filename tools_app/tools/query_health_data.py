@@ -21,7 +21,7 @@ from tools_app.standardization import to_canonical, ucum_unit
 from tools_app.tools.family import readable_person
 from tools_app.tools.query_arguments import DEFAULT_LIMIT, Query, read_arguments
 from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
-from tools_app.tools.rendering import landmark, number, period, reading
+from tools_app.tools.rendering import bound, landmark, number, period, reading
 
 MAX_RECORD_IDS = 1000
 MAX_READINGS = 400
@@ -175,6 +175,8 @@ def _figures(series: Series, records: HealthRecordQuerySet, query: Query) -> dic
         "first": landmark(summary.first),
         "last": landmark(summary.last),
         "excluded": summary.excluded,
+        "maybe_lower": bound(summary.lower_bound),
+        "maybe_higher": bound(summary.upper_bound),
     }
     sides = {"above": _above(series, query), "below": _below(series, query)}
     asked = {name: Count("id", filter=side) for name, side in sides.items() if side}

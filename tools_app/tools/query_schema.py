@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tools_app.records.models import MAX_INDICATOR_LENGTH
+
 MAX_GROUPS = 200
 MAX_LIMIT = 10**15
 
@@ -15,8 +17,9 @@ DESCRIPTION = (
     "- trend: the same, with direction (rising, falling, stable), slope and the points of a line to draw.\n"
     "Numbers come in one unit per indicator, given as `unit`, whatever unit they were written in; `text` is what was "
     "written. A reading with a `comparator` is only a bound and never enters a figure; `excluded` counts such readings "
-    "and those without a number. `not_found` names what this person has no readings of, `no_data_in_range` what exists "
-    "but not between start and end. State only figures that are in the result. When `truncated` is true, go on with "
+    "and those without a number, and `maybe_lower` and `maybe_higher` name a bound that may lie beyond the extremes. "
+    "`not_found` names what this person has no readings of, `no_data_in_range` what exists but not between start and "
+    "end. State only figures that are in the result. When `truncated` is true, go on with "
     "`next_offset`, or, if that is null, ask for fewer indicators or a shorter time."
 )
 
@@ -25,7 +28,7 @@ PARAMETERS: dict[str, Any] = {
     "properties": {
         "indicators": {
             "type": "array",
-            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+            "items": {"type": "string", "minLength": 1, "maxLength": MAX_INDICATOR_LENGTH},
             "maxItems": 20,
             "description": (
                 "What to look for: names in any language, abbreviations or LOINC codes, such as fasting glucose, "

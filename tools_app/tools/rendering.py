@@ -48,6 +48,19 @@ def landmark(record: HealthRecord | None) -> dict[str, Any] | None:
     }
 
 
+def bound(record: HealthRecord | None) -> dict[str, Any] | None:
+    """A reading that is only a bound: its value and comparator, what was written, day and id."""
+    if record is None:
+        return None
+    return {
+        "value": number(record.canonical_number),
+        "comparator": record.comparator,
+        "text": record.text,
+        "date": record.local_date.isoformat(),
+        "id": record.public_id,
+    }
+
+
 def period(first_day: date, group_by: str) -> str:
     """``2026-03-01``, ``2026-W09``, ``2026-03``."""
     if group_by == "week":
