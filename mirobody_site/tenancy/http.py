@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from adrf.views import APIView as AdrfAPIView
+from django.db import close_old_connections
 from django.http import HttpRequest
 from pydantic_core import from_json
 from rest_framework.negotiation import BaseContentNegotiation
@@ -52,7 +53,16 @@ class ApiView(APIView):
 
 
 class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no types
-    """Base of the API views with ``async def`` handlers: the same, and a waiting caller holds no thread."""
+    """Base of the API views with ``async def`` handlers: the same, and a waiting caller holds no thread.
+
+    Nor does it hold the database connection that found its key.
+    """
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().initial(request, *args, **kwargs)
+        finally:
+            close_old_connections()
 
 
 def read_json_object(request: Request | HttpRequest) -> dict[str, Any]:

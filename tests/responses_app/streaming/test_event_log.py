@@ -275,6 +275,24 @@ def test_finished_log_can_be_discarded(place: Place) -> None:
     assert place.held() == 0
 
 
+def test_readers_who_wait_are_told_the_end_of_a_log_that_is_discarded_once_it_ended(place: Place) -> None:
+    async def scenario() -> None:
+        place.log.open("resp_1", 60)
+        reader = asyncio.ensure_future(joined(place.log.read("resp_1")))
+        answer = asyncio.ensure_future(place.log.answer("resp_1"))
+        await until(lambda: place.waiting_readers() == 2)
+        place.log.discard_ended("resp_1")
+        place.log.finish("resp_1", 0, FRAMES, ANSWER, 60)
+        place.log.discard_ended("resp_1")
+        assert await reader == b"".join(FRAMES)
+        assert await answer == ANSWER
+
+    run(scenario())
+    assert place.held() == 0
+    with pytest.raises(LogGone):
+        run(place.log.answer("resp_1"))
+
+
 def test_stop_is_seen_by_the_writer_of_that_response_alone(place: Place) -> None:
     place.log.open("resp_1", 60)
     place.log.open("resp_2", 60)
