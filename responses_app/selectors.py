@@ -32,7 +32,8 @@ def find_previous(subject_id: int | None, response_id: str) -> Response | None:
 
 def find_session(subject_id: int | None, name: str) -> Session | None:
     """The Subject's session of this name."""
-    if subject_id is None:
+    # No name holds U+0000, which Postgres refuses even to look for.
+    if subject_id is None or "\x00" in name:
         return None
     return Session.objects.filter(subject_id=subject_id, name=name).first()
 

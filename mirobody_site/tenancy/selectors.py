@@ -12,4 +12,7 @@ def find_live_key(secret: str) -> ApiKey | None:
 
 def find_subject(account_id: int, user: str) -> Subject | None:
     """The account's Subject named exactly ``user`` (``""``: the default one), or ``None`` when never written to."""
+    # No name holds U+0000, which Postgres refuses even to look for.
+    if "\x00" in user:
+        return None
     return Subject.objects.filter(account_id=account_id, user_key=user).first()

@@ -3,6 +3,7 @@
 Source: the wire contract, section 2.
 """
 
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -125,6 +126,13 @@ class ResponseRequest(WireModel):
         if len(pairs) > MAX_METADATA_PAIRS:
             raise PydanticCustomError("too_many_items", "More than {most} pairs.", {"most": MAX_METADATA_PAIRS})
         return pairs
+
+    @field_validator("session_id")
+    @classmethod
+    def _no_control_characters(cls, value: str | None) -> str | None:
+        if value and any(unicodedata.category(character) == "Cc" for character in value):
+            raise PydanticCustomError("invalid_value", "Control characters are not allowed")
+        return value
 
     @property
     def items(self) -> list[InputItem]:

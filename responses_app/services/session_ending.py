@@ -23,7 +23,8 @@ def end_session(subject: Subject | None, name: str, responses: bool, now: dateti
 
     Raises ``NotFoundError`` when there is neither a session of that name nor a record kept for it.
     """
-    if subject is None:
+    # No name holds U+0000, which Postgres refuses even to look for.
+    if subject is None or "\x00" in name:
         raise _not_found()
     session = find_session(subject.pk, name)
     deleted = delete_session_records(subject, name, now)

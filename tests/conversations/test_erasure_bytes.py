@@ -7,210 +7,48 @@ Source: the wire contract, sections 5 and 11.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
-from typing import Any
 
 import httpx
 import pytest
-import redis
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from mirobody_site.tenancy.models import Subject
 from responses_app.models import RecordSource, Response
 from responses_app.services.sweeping import sweep_expired
-from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import LogGone
+from tests.conversations.marked import (
+    BESIDE_THE_TRANSCRIPT,
+    EVERYTHING,
+    RECORD,
+    TRANSCRIPT,
+    Json,
+    handoff,
+    plain_turn,
+    resume,
+    rich_turn,
+    write_records,
+)
+from tests.conversations.stores import Stores
 from tests.responses_app.api.conftest import (
     Script,
-    calls_of,
     create,
-    create_stream,
-    output_for,
     retrieve,
-    wait_until,
     write_record,
 )
 from tests.support.leftovers import Markers, all_rows
-from tests.support.redis_server import RedisServer, redis_server, shared_redis_server
 from tests.support.server import Account
 from tests.support.sse import open_stream
 from tests.support.upstream import Call, Step
 from tools_app.records.models import HealthRecord, Share
-
-__all__ = ["redis_server", "shared_redis_server"]
-
-Json = dict[str, Any]
-KEPT_LOG_MILLISECONDS = 60_000
-EVERYTHING = Call("query_health_data", {})
-
-RECORD = {"indicator", "value", "value unit", "source", "reference text", "second indicator"}
-"""A Subject's permanent records."""
-TRANSCRIPT = {
-    *("system text", "developer text", "user text", "user part", "image", "file name", "assistant text"),
-    *("replayed reasoning", "replayed arguments", "replayed output", "replayed output part"),
-    *("server arguments", "answer", "indicator", "value", "value unit", "source", "second indicator"),
-    *("replayed tool name", "reasoning"),
-}
-"""The items of the rich turn's transcript: what was asked, thought, called, found and answered."""
-BESIDE_THE_TRANSCRIPT = {
-    *("instructions", "metadata key", "metadata value", "safety identifier", "prompt cache key"),
-    *("tool name", "tool description", "parameter name", "parameter description"),
-}
-"""What the rich turn holds besides."""
-
-
-@dataclass
-class Stores:
-    """Everything the server keeps: the database, and Redis when the event logs are there."""
-
-    markers: Markers
-    redis: redis.Redis | None
-
-    def left(self) -> set[str]:
-        """The fields whose markers are still there."""
-        return self.markers.in_rows() | self._in_redis()
-
-    def left_to_the_byte(self) -> set[str]:
-        """The same, with the bytes of the database's files."""
-        return self.left() | self.markers.in_database_files()
-
-    def a_minute_passes(self) -> None:
-        """What Redis does by itself within a minute of a turn's end."""
-        if self.redis:
-            # The end is written, and seen, a moment before the shorter life is.
-            wait_until(lambda: all(life <= KEPT_LOG_MILLISECONDS for life in self._lives()))
-            assert -1 not in self._lives()
-            self.redis.flushall()
-
-    def _lives(self) -> list[int]:
-        """Milliseconds that each key has left; -1 is for ever."""
-        return [self.redis.pttl(key) for key in self.redis.scan_iter()] if self.redis else []
-
-    def _in_redis(self) -> set[str]:
-        return self.markers.in_redis(self.redis) if self.redis else set()
-
-
-@pytest.fixture
-def markers() -> Markers:
-    return Markers()
-
-
-@pytest.fixture(params=["in process", "in redis"])
-def stores(request: pytest.FixtureRequest, settings: Settings, markers: Markers, server: str) -> Iterator[Stores]:
-    """The stores of a server that keeps its event logs in its memory, and of one that keeps them in Redis."""
-    if request.param == "in process":
-        yield Stores(markers, None)
-        return
-    redis_server: RedisServer = request.getfixturevalue("redis_server")
-    settings.REDIS_URL = redis_server.url
-    _choose_backends_again()
-    yield Stores(markers, redis_server.client)
-    settings.REDIS_URL = ""
-    _choose_backends_again()
-
-
-def _choose_backends_again() -> None:
-    event_log.cache_clear()
-    request_slots.cache_clear()
-
-
-def write_records(api: httpx.Client, markers: Markers, user: str | None) -> None:
-    tags = {"source": markers["source"], "reference_text": markers["reference text"]}
-    write_record(api, markers["indicator"], markers["value"], user=user, **tags)
-    write_record(api, markers["second indicator"], "5.4", user=user, unit=markers["value unit"])
-
-
-def rich_input(markers: Markers, mark: str) -> list[Json]:
-    """Every kind of input item and part, with a marker in each text."""
-    image = {"type": "input_image", "image_url": f"https://example.com/{markers['image']}.png"}
-    file = {"type": "input_file", "filename": markers["file name"], "file_data": "data:text/plain;base64,aGk="}
-    parts = [{"type": "input_text", "text": f"{markers['user part']} {mark}"}, image, file]
-    call = {"type": "function_call", "call_id": "call_a", "name": markers["replayed tool name"]}
-    output = [{"type": "input_text", "text": markers["replayed output part"]}]
-    return [
-        {"role": "system", "content": markers["system text"]},
-        {"role": "developer", "content": markers["developer text"]},
-        {"role": "user", "content": markers["user text"]},
-        {"type": "reasoning", "summary": [{"type": "summary_text", "text": markers["replayed reasoning"]}]},
-        {**call, "arguments": f'{{"a": "{markers["replayed arguments"]}"}}'},
-        {**call, "call_id": "call_b", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "call_a", "output": markers["replayed output"]},
-        {"type": "function_call_output", "call_id": "call_b", "output": output},
-        {"role": "assistant", "content": [{"type": "output_text", "text": markers["assistant text"]}]},
-        {"role": "user", "content": parts},
-    ]
-
-
-def tool(markers: Markers, prefix: str = "") -> Json:
-    name, description = markers[f"{prefix}parameter name"], markers[f"{prefix}parameter description"]
-    return {
-        "type": "function",
-        "name": markers[f"{prefix}tool name"],
-        "description": markers[f"{prefix}tool description"],
-        "parameters": {"type": "object", "properties": {name: {"type": "string", "description": description}}},
-    }
-
-
-def rich_turn(api: httpx.Client, script: Script, markers: Markers, **body: Any) -> Json:
-    """A turn with a marker in every field that a caller, a model and the server's tools can fill."""
-    mark = script(
-        Step(reasoning=[markers["reasoning"]], calls=[EVERYTHING]),
-        Step(calls=[Call("query_health_data", {"indicators": [markers["server arguments"]]})]),
-        Step(text=[markers["answer"]]),
-    )
-    response = create_stream(
-        api,
-        input=rich_input(markers, mark),
-        instructions=markers["instructions"],
-        metadata={markers["metadata key"]: markers["metadata value"]},
-        tools=[tool(markers)],
-        safety_identifier=markers["safety identifier"],
-        prompt_cache_key=markers["prompt cache key"],
-        include=["reasoning.encrypted_content"],
-        **body,
-    ).response
-    assert response["output_text"] == markers["answer"]
-    assert markers["value"] in str(response["tool_steps"])
-    return response
-
-
-def plain_turn(api: httpx.Client, script: Script, markers: Markers, prefix: str, **body: Any) -> Json:
-    mark = script(Step(text=[markers[f"{prefix} answer"]]))
-    return create(api, input=f"{markers[f'{prefix} input']} {mark}", **body)
-
-
-def handoff(api: httpx.Client, script: Script, markers: Markers, **body: Any) -> Json:
-    """A handoff with a marker in its input, instructions, tool, metadata, words and call."""
-    offered = tool(markers, "handoff ")
-    mark = script(
-        Step(text=[markers["handoff words"]], calls=[Call(offered["name"], {"x": markers["handoff arguments"]})]),
-        Step(text=[markers["resume answer"]]),
-    )
-    return create(
-        api,
-        input=f"{markers['handoff input']} {mark}",
-        tools=[offered],
-        instructions=markers["handoff instructions"],
-        metadata={"k": markers["handoff metadata"]},
-        **body,
-    )
-
-
-def resume(api: httpx.Client, markers: Markers, paused: Json, **body: Any) -> Json:
-    outputs = [output_for(calls_of(paused)[0], markers["resume output"])]
-    metadata = {"k": markers["resume metadata"]}
-    resumed = create(api, input=outputs, previous_response_id=paused["id"], metadata=metadata, **body)
-    assert resumed["output_text"] == markers["resume answer"]
-    return resumed
 
 
 def delete(api: httpx.Client, path: str, **params: str) -> Json:

@@ -460,10 +460,16 @@ def test_erasing_a_subject(world: World, upstream: Upstream) -> None:
     assert door(world.ann, strangers).status_code == 200
     unseen = door(world.ann, made_up_like(strangers)).content
     assert door(world.ann, strangers).content == unseen
-    for name in ("Ann", "ANN", "ann ", " ann", "ann\u200b", "an", "ann%", "%", "erased-", "@default/", "@Default"):
+    for name in ("Ann", "ANN", "ann ", " ann", "ann\u200b", "an", "ann%", "%", "erased-", "ann\x00", "@Default"):
         assert door(world.ann, name).content == unseen
     # The namesake's account has no default Subject.
     assert door(elsewhere, "@default").content == unseen
+
+
+@pytest.mark.parametrize("character", ["\x00", "\n", "\x85"])
+def test_a_sessions_name_holds_no_control_characters(world: World, character: str) -> None:
+    answer = world.ann.post(input=ATTACK, session_id=f"a{character}b")
+    assert_error(answer, 400, "invalid_value", "session_id")
 
 
 NEAR_MISSES: list[Callable[[str], str]] = [
@@ -519,6 +525,7 @@ SESSION_NEAR_MISSES: list[Callable[[str], str]] = [
     lambda name: f"{name} ",
     lambda name: f"{name}/",
     lambda name: f"{name}\u200b",
+    lambda name: f"{name}\x00",
     lambda name: name[:-1],
     lambda name: f"{name[:-1]}%",
     lambda name: f"{name[:-1]}_",

@@ -20,25 +20,37 @@ START_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
-    """A running server: its base URL up to ``/v1`` and a key of the account ``demo``."""
+    """A running server: its base URL up to ``/v1``, a key of the account ``demo``, and where it keeps its data."""
 
     api_base: str
     key: str
+    data: Path
+    _process: "subprocess.Popen[bytes]"
+
+    @property
+    def base_url(self) -> str:
+        """The base URL without ``/v1``."""
+        return self.api_base.removesuffix("/v1")
+
+    def kill(self) -> None:
+        """Ends it in the middle of whatever it does."""
+        self._process.kill()
+        self._process.wait()
 
 
 @contextmanager
-def server_process(settings: Mapping[str, str]) -> Iterator[ServerProcess]:
-    """Starts the server with these settings in its environment, and stops it at the end."""
+def server_process(settings: Mapping[str, str], seeded: bool = True) -> Iterator[ServerProcess]:
+    """Starts the server with these settings in its environment, and stops it at the end. ``seeded``: with demo data."""
     with tempfile.TemporaryDirectory() as folder:
         port = _free_port()
         environment = _environment(settings, folder) | {"PORT": str(port)}
         _manage(environment, "migrate", "--no-input", "--verbosity", "0")
-        seeded = _manage(environment, "seed_demo")
+        made = _manage(environment, *(["seed_demo"] if seeded else ["create_api_key", "--account", "demo"]))
         command = ["-m", "uvicorn", "mirobody_site.asgi:application", "--port", str(port), "--no-access-log"]
         with subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment) as process:
             try:
                 _wait_until_up(f"http://127.0.0.1:{port}/healthz", process)
-                yield ServerProcess(f"http://127.0.0.1:{port}/v1", _key_in(seeded))
+                yield ServerProcess(f"http://127.0.0.1:{port}/v1", _key_in(made), Path(folder), process)
             finally:
                 process.terminate()
 
@@ -55,7 +67,7 @@ def _manage(environment: Mapping[str, str], *arguments: str) -> str:
 
 def _key_in(output: str) -> str:
     found = re.search(r"mb_live_[A-Za-z0-9_-]{20,}", output)
-    assert found, "seed_demo printed no key"
+    assert found, "no key was printed"
     return found[0]
 
 
