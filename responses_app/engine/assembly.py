@@ -5,6 +5,7 @@ turn; reasoning that comes after it opened is not shown.
 """
 
 import time
+from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,7 @@ class Assembly:
         self._text: list[str] = []
         self._message_open = False
         self._breaks_due: set[int] = set()
+        self._evidence_steps: dict[str, list[int]] = {"health_records": [], "citations": []}
 
     def opening(self) -> list[Event]:
         """The first two events, with the whole snapshot."""
@@ -116,7 +118,10 @@ class Assembly:
         step["result"] = outcome.data
         step["status"] = "failed" if outcome.failed else "completed"
         if outcome.evidence and not outcome.failed and not outcome.empty:
-            self._response[outcome.evidence].append({"tool": step["name"], "data": outcome.data})
+            # Tools run side by side; what they found stands in the order of their calls.
+            place = bisect(self._evidence_steps[outcome.evidence], index)
+            self._evidence_steps[outcome.evidence].insert(place, index)
+            self._response[outcome.evidence].insert(place, {"tool": step["name"], "data": outcome.data})
         return self._on_side_channel(
             events.tool_result(step["id"], step["call_id"], step["name"], compact_json(outcome.data))
         )
