@@ -1,6 +1,6 @@
 """Conversations under races: callers that do the same, or opposite things, at the same moment.
 
-``RACE_ROUNDS`` (2) says how often each race is run, ``RACE_WIDTH`` (8) how many take part in it.
+``RACE_ROUNDS`` (1) says how often each race is run, ``RACE_WIDTH`` (8) how many take part in it.
 """
 
 import logging
@@ -44,7 +44,7 @@ from tests.support.server import Account
 from tests.support.upstream import Call, Request, Step, Upstream, text_of
 from tools_app.records.models import HealthRecord
 
-ROUNDS = int(os.environ.get("RACE_ROUNDS", "2"))
+ROUNDS = int(os.environ.get("RACE_ROUNDS", "1"))
 WIDTH = int(os.environ.get("RACE_WIDTH", "8"))
 
 NONE_PENDING = "previous response has no pending function calls"
