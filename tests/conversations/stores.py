@@ -1,5 +1,9 @@
-"""All that a server keeps, to be searched for markers: with event logs in its memory, and with event logs in Redis."""
+"""All that a server keeps, to be searched for markers. Its event logs are in Redis.
 
+With ``ALL_STORES=1`` in the environment every test runs again on a server that keeps them in its memory.
+"""
+
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,7 +55,7 @@ def markers() -> Markers:
     return Markers()
 
 
-@pytest.fixture(params=["in process", "in redis"])
+@pytest.fixture(params=["in redis", "in process"] if os.environ.get("ALL_STORES") == "1" else ["in redis"])
 def stores(request: pytest.FixtureRequest, settings: Settings, markers: Markers, server: str) -> Iterator[Stores]:
     """The stores of a server that keeps its event logs in its memory, and of one that keeps them in Redis."""
     if request.param == "in process":

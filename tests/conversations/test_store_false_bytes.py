@@ -98,7 +98,7 @@ def test_a_turn_that_fails(
     body = {**rich_body(script, markers, *steps), "store": False, "user": markers["user"]}
     if stream:
         with open_stream(api, body) as live:
-            assert live.until("response.failed")
+            assert live.check().response["status"] == "failed"
     else:
         assert api.post("/v1/responses", json=body).status_code == 502
     wait_until(lambda: stores.left_to_the_byte() == set())
