@@ -25,11 +25,12 @@ from responses_app.llm.analyst.arguments import Filled, Material, asked_names, f
 from responses_app.llm.analyst.facts import Answer, read_answer, read_members
 from responses_app.llm.analyst.measures import Measure, singles_out_weekdays
 from responses_app.llm.analyst.people import members_matching
-from responses_app.llm.analyst.plan import Plan, Subject, is_clear, key, make_plan
+from responses_app.llm.analyst.plan import Plan, Subject, is_clear, key, make_plan, newest_of
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
 from responses_app.llm.analyst.small_talk import Kind
 from responses_app.llm.analyst.text import quoted
 from responses_app.llm.analyst.turn import Done, Turn, read_turn
+from responses_app.llm.analyst.unit_choice import unit_lookups, with_units
 from responses_app.llm.analyst.verdicts import Verdict, judge
 from responses_app.llm.analyst.wording import Wording
 
@@ -118,6 +119,8 @@ class _Inference:
             self.text.append(replies.small_talk(self.question.kind, self.say))
         elif self.question.impossible is not None:
             self.text.append(replies.impossible_period(self.question.impossible.text, self.say))
+        elif self.question.unsupported:
+            self.text.append(replies.cannot_compute(self.question.unsupported, self.say))
         else:
             self._work()
 
@@ -146,8 +149,29 @@ class _Inference:
             self._without_data()
             return
         subjects = self._subjects()
-        if subjects is not None:
-            self._answer(make_plan(self._asking(subjects), subjects, self.today))
+        if subjects is None:
+            return
+        plan = self._plan(subjects)
+        step = self._next_lookups(plan)
+        if step:
+            self._look_up(step)
+        else:
+            self._answer(plan)
+
+    def _plan(self, subjects: Sequence[Subject]) -> Plan:
+        """The calls to make, with the units that were looked up for limits written without one."""
+        question = self._asking(subjects)
+        done = {key(d.arguments): _read(d) for d in self.turn.server_calls(QUERY_TOOL)}
+        settled = with_units(question, lambda mentions: done.get(key(newest_of(mentions, subjects[0]))))
+        return replace(make_plan(settled, subjects, self.today), units=tuple(unit_lookups(question, subjects[0])))
+
+    def _next_lookups(self, plan: Plan) -> list[dict[str, Any]]:
+        """Units first where they are in doubt, then all the rest at once."""
+        made = {key(d.arguments) for d in self.turn.server_calls(QUERY_TOOL)}
+        if not made:
+            return list(plan.units) or plan.calls
+        only_units = made <= set(map(key, plan.units))
+        return [arguments for arguments in plan.calls if key(arguments) not in made] if only_units else []
 
     def _needs_data(self) -> bool:
         q = self.question
@@ -203,9 +227,6 @@ class _Inference:
         return replace(q, asks=(Ask((Measure.OVERVIEW,)),))
 
     def _answer(self, plan: Plan) -> None:
-        if not self.turn.server_calls(QUERY_TOOL) and plan.calls:
-            self._look_up(plan)
-            return
         answers = self._answers(plan)
         verdicts = [judge(condition, parts, answers, self.say) for condition, parts in plan.conditions]
         told = [answer_ask(parts, [answers[key(p.arguments)] for p in parts], self.say) for parts in plan.asks if parts]
@@ -213,15 +234,18 @@ class _Inference:
             told.append(replies.which_indicator(self.say))
         if singles_out_weekdays(self.question.text):
             told.append(replies.all_weekdays(self.say))
+        if self.question.hours:
+            told.append(replies.whole_day(self.say))
+        told += [
+            replies.one_limit(self.say.limit(ask.limit), self.say)
+            for ask in self.question.asks
+            if ask.limits > 1 and ask.limit is not None
+        ]
         self._conclude(plan, verdicts, told, answers)
 
-    def _look_up(self, plan: Plan) -> None:
+    def _look_up(self, calls: Sequence[dict[str, Any]]) -> None:
         names = self.say.listed(
-            list(
-                dict.fromkeys(
-                    self.say.indicator(n) for arguments in plan.calls for n in arguments.get("indicators", ())
-                )
-            )
+            list(dict.fromkeys(self.say.indicator(n) for arguments in calls for n in arguments.get("indicators", ())))
         )
         what = names or self.say.pick("what data there is", "现有数据")
         self.reasoning = self.say.pick(f"I look up {what}.", f"查询{what}。")
@@ -230,11 +254,12 @@ class _Inference:
                 " The condition is checked on the result before anything is done.",
                 "先根据结果判断条件，再决定是否操作。",
             )
-        self.calls += [(QUERY_TOOL, arguments) for arguments in plan.calls]
+        self.calls += [(QUERY_TOOL, arguments) for arguments in calls]
 
     def _answers(self, plan: Plan) -> dict[str, Answer]:
         """This turn's outputs by the arguments that asked for them; by order where a call's arguments were changed."""
-        done = self.turn.server_calls(QUERY_TOOL)
+        units = set(map(key, plan.units)) - set(map(key, plan.calls))
+        done = [d for d in self.turn.server_calls(QUERY_TOOL) if key(d.arguments) not in units]
         by_arguments = {key(d.arguments): d for d in done}
         in_order = done if len(done) == len(plan.calls) else []
         found: dict[str, Answer] = {}
@@ -332,7 +357,7 @@ class _Inference:
         verdicts: list[Verdict] = []
         finding, answers = "", {}
         if self.turn.server_calls(QUERY_TOOL) and (subjects := self._known_subjects()) is not None:
-            plan = make_plan(self._asking(subjects), subjects, self.today)
+            plan = self._plan(subjects)
             answers = self._answers(plan)
             verdicts = [judge(condition, parts, answers, self.say) for condition, parts in plan.conditions]
             told = [

@@ -2,16 +2,17 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
+from responses_app.llm.analyst.comparison import beyond, compares, point_beyond
 from responses_app.llm.analyst.facts import Answer, Point, Result, group_figure, written_number
 from responses_app.llm.analyst.limits import Limit
 from responses_app.llm.analyst.measures import Measure
 from responses_app.llm.analyst.plan import FIGURES, Part
 from responses_app.llm.analyst.text import shown
+from responses_app.llm.analyst.usual_units import converted
 from responses_app.llm.analyst.wording import Wording, capitalised
-from tools_app.standardization import concepts_named, to_canonical, ucum_unit
+from tools_app.standardization import ucum_unit
 
 _LISTED = 20
 _LEAST_POINTS = 2
@@ -65,6 +66,26 @@ def trend_sentence(result: Result, whose: str, say: Wording) -> str:
             f"{name}{told}：最早 {first}，最近 {last}。",
         )
     )
+
+
+def left_out(result: Result, measures: Sequence[Measure], say: Wording) -> str:
+    """That readings without a plain number are in no figure, and which of them may lie beyond a stated extreme."""
+    if not result.excluded:
+        return ""
+    beyond_extremes = [
+        say.pick(f"{say.dated(point, result)} may be {en}", f"{say.dated(point, result)}可能{zh}")
+        for measure, point, en, zh in (
+            (Measure.MINIMUM, result.maybe_lower, "lower", "更低"),
+            (Measure.MAXIMUM, result.maybe_higher, "higher", "更高"),
+        )
+        if measure in measures and point is not None
+    ]
+    readings = say.readings(result.excluded)
+    told = say.pick(
+        f"Left out: {readings} without a plain number (words or only a bound)",
+        f"未计入 {readings}（只有文字或上下限）",
+    )
+    return say.pick("; ", "；").join([told, *beyond_extremes]) + say.pick(".", "。")
 
 
 def missing_lines(part: Part, answer: Answer, say: Wording) -> list[str]:
@@ -134,7 +155,7 @@ def _result(part: Part, result: Result, say: Wording) -> list[str]:
 def _unit_line(part: Part, result: Result, say: Wording) -> str:
     """That an indicator cannot be given in a unit that measures something else; empty when it could."""
     wanted = ucum_unit(part.ask.unit)
-    if wanted is not None and (wanted == result.unit or _converted(1.0, wanted, result) is not None):
+    if wanted is not None and (wanted == result.unit or converted(1, wanted, result.indicator) is not None):
         return ""
     name, unit = say.indicator(result.indicator), shown(part.ask.unit)
     return say.pick(f"{capitalised(name)} cannot be given in “{unit}”.", f"{name}无法用“{unit}”表示。")
@@ -158,7 +179,7 @@ def _latest(part: Part, result: Result, say: Wording) -> list[str]:
     if Measure.STATUS in part.ask.measures:
         line += say.pick("; ", "；") + _status(point, say)
     if part.ask.limit is not None:
-        line += say.pick(", ", "，") + _against(point.value, part.ask.limit, result, say)
+        line += say.pick(", ", "，") + _point_against(point, part.ask.limit, result, say)
     return [line + say.pick(".", "。")]
 
 
@@ -175,39 +196,35 @@ def _status(point: Point, say: Wording) -> str:
     )
 
 
-def _against(value: float | None, limit: Limit, result: Result, say: Wording) -> str:
-    outcome = beyond(value, limit, result)
+def _point_against(point: Point, limit: Limit, result: Result, say: Wording) -> str:
+    return _against(point_beyond(point, limit, result), limit, result, say, bound=bool(point.comparator))
+
+
+def _against(outcome: bool | None, limit: Limit, result: Result, say: Wording, *, bound: bool = False) -> str:
+    """Which side of a limit a value lies on; ``bound``: it is itself only a bound."""
     told = say.limit(limit)
     if outcome is None:
-        return say.pick(
-            f"which I cannot compare with “{told}” because the units differ", f"单位不同，无法与“{told}”比较"
-        )
+        return say.pick("which ", "") + not_comparable(limit, result, say, bound=bound)
     if outcome:
         return say.pick(f"which is {told}", f"{told}")
     return say.pick(f"which is not {told}", f"并不{told}" if not told.startswith("不") else f"并非{told}")
 
 
-def beyond(value: float | None, limit: Limit, result: Result, *, second: bool = False) -> bool | None:
-    """Whether a value lies beyond a limit; ``None`` when they do not compare."""
-    above, below = (limit.second_above, limit.second_below) if second else (limit.above, limit.below)
-    if value is None:
-        return None
-    if limit.unit is not None and limit.unit != result.unit:
-        sides = [None if side is None else _converted(side, limit.unit, result) for side in (above, below)]
-        if (sides[0] is None) != (above is None) or (sides[1] is None) != (below is None):
-            return None
-        above, below = sides
-    over = above is None or value > above or (limit.inclusive and value == above)
-    under = below is None or value < below or (limit.inclusive and value == below)
-    return over and under
-
-
-def _converted(number: float, unit: str, result: Result) -> float | None:
-    """A limit in the unit the result has, for comparing only."""
-    for concept in concepts_named(result.indicator)[:1]:
-        converted = to_canonical(Decimal(str(number)), unit, concept.analyte)
-        return None if converted is None or concept.unit != result.unit else float(converted)
-    return None
+def not_comparable(limit: Limit, result: Result, say: Wording, *, bound: bool = False) -> str:
+    """That a value cannot be held against a limit, as the end of a sentence."""
+    told = say.limit(limit)
+    if limit.unread and not limit.written_unit:
+        return say.pick(
+            f"I cannot compare with “{told}” because I cannot read the number", f"无法读出“{told}”中的数字，不作比较"
+        )
+    if not compares(limit, result):
+        unit = shown(limit.written_unit or say.unit(limit.unit or ""))
+        return say.pick(f"I cannot compare with “{told}” in the unit “{unit}”", f"无法用单位“{unit}”与“{told}”比较")
+    if bound:
+        return say.pick(
+            f"I cannot compare with “{told}” because the reading is only a bound", f"只是上限或下限，无法与“{told}”比较"
+        )
+    return say.pick(f"I cannot compare with “{told}” because there is no number", f"没有数值，无法与“{told}”比较")
 
 
 def _readings(part: Part, result: Result, say: Wording) -> list[str]:
@@ -295,11 +312,10 @@ def _aggregate(part: Part, result: Result, say: Wording) -> list[str]:
             )
         ]
     if result.average is None:
-        return [
-            say.pick(
-                f"The readings of {name}{span} have no numbers to compute with.", f"{name}{span}没有可计算的数值。"
-            )
-        ]
+        line = say.pick(
+            f"The readings of {name}{span} have no numbers to compute with.", f"{name}{span}没有可计算的数值。"
+        )
+        return [_with_left_out(line, result, wanted, say)]
     needs_span = any(m in {Measure.AVERAGE, Measure.SUM} for m in wanted)
     tail = span if needs_span or part.period else ""
     used = result.count - result.excluded
@@ -308,8 +324,14 @@ def _aggregate(part: Part, result: Result, say: Wording) -> list[str]:
         f"{capitalised(name)}{tail}: {', '.join(phrases)}{basis}.", f"{name}{tail}：{'，'.join(phrases)}{basis}。"
     )
     if part.ask.limit is not None and Measure.AVERAGE in wanted:
-        line = line[:-1] + say.pick(", ", "，") + _against(result.average, part.ask.limit, result, say) + line[-1]
-    return [line]
+        outcome = beyond(result.average, part.ask.limit, result)
+        line = line[:-1] + say.pick(", ", "，") + _against(outcome, part.ask.limit, result, say) + line[-1]
+    return [_with_left_out(line, result, wanted, say)]
+
+
+def _with_left_out(line: str, result: Result, measures: Sequence[Measure], say: Wording) -> str:
+    told = left_out(result, measures, say)
+    return line + (say.pick(" ", "") + told if told else "")
 
 
 def _span(part: Part, result: Result, say: Wording) -> str:
@@ -369,8 +391,9 @@ def _grouped(part: Part, result: Result, say: Wording) -> str:
         f"{capitalised(name)}, {_GROUP_WORDS[figure][0]} by {part.ask.group}:",
         f"{name}，各期{_GROUP_WORDS[figure][1]}：",
     )
-    lines = (f"- {period}: {_group_value(group, figure, result, say)}" for period, group in result.groups)
-    return "\n".join([head, *lines])
+    lines = [f"- {period}: {_group_value(group, figure, result, say)}" for period, group in result.groups]
+    told = left_out(result, part.ask.measures, say) if figure != "count" else ""
+    return "\n".join([head, *lines, *([told] if told else [])])
 
 
 def _best_group(name: str, figure: str, part: Part, result: Result, say: Wording) -> str:
@@ -403,6 +426,7 @@ def _trend(part: Part, result: Result, say: Wording) -> list[str]:
     line = trend_sentence(result, say.whose(part.subject), say)
     if extra:
         line += say.pick(" ", "") + capitalised(say.listed(extra)) + say.pick(".", "。")
+    line = _with_left_out(line, result, part.ask.measures, say)
     return [line, *([f"\n{drawn}\n"] if drawn else [])]
 
 
@@ -504,7 +528,10 @@ def _compared(indicator: str, pairs: Sequence[tuple[Part, Answer]], say: Wording
         if len({p.subject for p, _ in pairs}) == 1
         else capitalised(say.indicator(indicator))
     )
-    return say.pick(f"{name}: {'; '.join(phrases)}{verdict}.", f"{name}：{'；'.join(phrases)}{verdict}。")
+    line = say.pick(f"{name}: {'; '.join(phrases)}{verdict}.", f"{name}：{'；'.join(phrases)}{verdict}。")
+    results = [r for _, a in pairs for r in a.results if r.indicator == indicator]
+    told = [left_out(r, pairs[0][0].ask.measures, say) for r in results] if measure is not Measure.COUNT else []
+    return say.pick(" ", "").join([line, *dict.fromkeys(t for t in told if t)])
 
 
 def _compared_value(measure: Measure, result: Result) -> float:

@@ -184,7 +184,8 @@ def _test(text: str, span: Span, limits: Sequence[Limit], mentions: Sequence[Men
     piece = text[span[0] : span[1]]
     inside = tuple(m for m in mentions if span[0] <= m.begin < span[1])
     limit = next((x for x in limits if span[0] <= x.begin < span[1]), None)
-    measure = next((m for _, m in find_measures(_blank(piece, span[0], inside)) if m in _FIGURES), None)
+    plain = _blank(piece, span[0], (*inside, *((limit,) if limit else ())))
+    measure = next((m for _, m in find_measures(plain) if m in _FIGURES), None)
     negated = _NOT.search(piece) is not None
     if limit is not None:
         return Test("limit", negated, limit, measure, inside)
@@ -194,7 +195,7 @@ def _test(text: str, span: Span, limits: Sequence[Limit], mentions: Sequence[Men
     return Test(kind, negated and kind not in _SELF_NEGATING, None, measure, inside)
 
 
-def _blank(piece: str, offset: int, mentions: Sequence[Mention]) -> str:
-    for m in mentions:
+def _blank(piece: str, offset: int, recognised: Sequence[Mention | Limit]) -> str:
+    for m in recognised:
         piece = piece[: m.begin - offset] + " " * (m.stop - m.begin) + piece[m.stop - offset :]
     return piece

@@ -24,7 +24,7 @@ _WORD_NUMBERS = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "couple of": 2, "few": 3, "half a": 0,
 }  # fmt: skip
-NUMBER = r"(\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple of|few)"
+NUMBER = r"((?<![\d.,])\d{1,9}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple of|few)"
 UNIT = r"(day|week|month|quarter|year)s?"
 _ZH_DIGITS = {
     "零": 0,
@@ -40,7 +40,7 @@ _ZH_DIGITS = {
     "九": 9,
     "十": 10,
 }
-ZH_NUMBER = r"(\d{1,3}|[一二两三四五六七八九十]{1,3}|几)"
+ZH_NUMBER = r"((?<![\d.,])\d{1,9}|[一二两三四五六七八九十]{1,3}|几)"
 ZH_UNITS = {"天": "day", "日": "day", "周": "week", "星期": "week", "礼拜": "week", "个月": "month", "月": "month"}
 ZH_UNITS |= {"个季度": "quarter", "季度": "quarter", "年": "year", "个星期": "week"}
 
@@ -129,7 +129,9 @@ def _calendar(unit: str, offset: int, today: date) -> Range:
 
 
 def _rolling(unit: str, count: int, today: date) -> Range:
-    """The last ``count`` units up to and including ``today``."""
+    """The last ``count`` units up to and including ``today``. Raises ValueError for none of them."""
+    if count < 1:
+        raise ValueError("no time at all")
     if unit == "day":
         return today - timedelta(days=max(count - 1, 0)), today
     if unit == "week":

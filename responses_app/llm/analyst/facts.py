@@ -13,6 +13,7 @@ from responses_app.llm.analyst.text import shown
 
 _MOST_RESULTS = 200
 _ROUNDED, _KEPT = 2, 3
+_LEAST_WRITTEN_OUT = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,11 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One indicator's part of a ``query_health_data`` answer. What the operation does not give is ``None`` or empty."""
+    """One indicator's part of a ``query_health_data`` answer. What the operation does not give is ``None`` or empty.
+
+    Figures leave out the ``excluded`` readings; ``maybe_lower`` and ``maybe_higher`` are those of them that are only a
+    bound and may lie beyond the extremes.
+    """
 
     indicator: str
     unit: str
@@ -42,6 +47,8 @@ class Result:
     first: Point | None = None
     last: Point | None = None
     excluded: int = 0
+    maybe_lower: Point | None = None
+    maybe_higher: Point | None = None
     direction: str = ""
     points: tuple[Point, ...] = ()
     bucket: str = ""
@@ -89,12 +96,13 @@ def read_json(text: str) -> Any:
 
 
 def written_number(value: float) -> str:
-    """A number as it is said: whole numbers without a point, at most two decimals, three where it has no more."""
-    exact = round(value, _KEPT)
-    number = exact if math.isclose(exact, value, rel_tol=1e-9, abs_tol=1e-12) else round(value, _ROUNDED)
-    if number == 0 and value != 0:
-        return f"{value:.3g}"
-    return str(int(number)) if number == int(number) else f"{number:.{_KEPT}f}".rstrip("0")
+    """A number as it is said: whole numbers without a point, else two decimals, more where three digits need them."""
+    if value and abs(value) < _LEAST_WRITTEN_OUT:
+        return f"{value:.{_KEPT}g}"
+    digits = _KEPT - 1 - math.floor(math.log10(abs(value))) if value else 0
+    decimals = _KEPT if math.isclose(round(value, _KEPT), value, rel_tol=1e-9) else max(_ROUNDED, digits)
+    number = round(value, decimals)
+    return str(int(number)) if number == int(number) else f"{number:.{decimals}f}".rstrip("0")
 
 
 def _failure(data: Any, output: str) -> str:
@@ -118,6 +126,8 @@ def _result(raw: Mapping[str, Any]) -> Result:
         first=_point(raw.get("first")),
         last=_point(raw.get("last")),
         excluded=_count(raw.get("excluded")),
+        maybe_lower=_point(raw.get("maybe_lower")),
+        maybe_higher=_point(raw.get("maybe_higher")),
         direction=_direction(raw.get("trend")),
         points=_points(raw.get("points")),
         bucket=_text(raw.get("bucket")),

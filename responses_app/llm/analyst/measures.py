@@ -184,6 +184,11 @@ _SOME_WEEKDAYS = _re(
     r"weekends?|week ?days|work(?:ing)? ?days|(?:mon|tues|wednes|thurs|fri|satur|sun)days",
     r"周末|工作日|双休日|休息日|(?:每个?|逢)(?:周|星期|礼拜)[一二三四五六日天]",
 )
+_SOME_HOURS = _re(
+    r"in the (?:early |late )?(?:mornings?|afternoons?|evenings?)|(?:every|each) (?:morning|afternoon|evening|night)"
+    r"|at (?:night|noon|midday|midnight|dawn|lunchtime|bedtime)|mornings|evenings|nights only",
+    r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|夜间|半夜|睡前",
+)
 _LAST_N = re.compile(
     r"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{1,3}|two|three|four|five|six|seven|eight"
     r"|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
@@ -228,6 +233,11 @@ def names_results(text: str) -> bool:
 def singles_out_weekdays(text: str) -> bool:
     """Whether only some days of the week are meant."""
     return _SOME_WEEKDAYS.search(text) is not None
+
+
+def singles_out_hours(text: str) -> bool:
+    """Whether only some hours of the day are meant."""
+    return _SOME_HOURS.search(text) is not None
 
 
 def which_period(text: str) -> GroupBy | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from responses_app.llm.analyst.comparison import is_usable
 from responses_app.llm.analyst.conditions import Condition, Test, tests_of
 from responses_app.llm.analyst.dates import Period, add_months
 from responses_app.llm.analyst.indicators import Mention
@@ -61,10 +62,14 @@ class TestPart:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Every call that a question needs, with what each is for: one list of parts an ask, one of tests a condition."""
+    """Every call that a question needs, with what each is for: one list of parts an ask, one of tests a condition.
+
+    ``units`` are calls to make before: they tell in which unit a limit is meant.
+    """
 
     asks: tuple[tuple[Part, ...], ...] = ()
     conditions: tuple[tuple[Condition, tuple[TestPart, ...]], ...] = ()
+    units: tuple[Arguments, ...] = ()
 
     @property
     def calls(self) -> list[Arguments]:
@@ -132,9 +137,9 @@ def _meant(question: Question, test: Test) -> list[Test]:
 
 def _test_parts(question: Question, condition: Condition, subject: Subject) -> tuple[TestPart, ...]:
     ask = next((a for a in question.asks if a.mentions), question.loose)
-    parts = []
+    parts: list[TestPart] = []
     for test in condition.tests:
-        mentions = test.mentions or ask.mentions
+        mentions = test.mentions or question.named
         period = next(iter(condition.periods or ask.periods), None)
         if not mentions or test.kind in {"unclear", "same"}:
             continue
@@ -150,6 +155,11 @@ def _test_arguments(test: Test, mentions: Sequence[Mention], period: Period | No
     if test.measure is not None:
         return _arguments("aggregate", mentions, subject, period)
     return _arguments("latest", mentions, subject, period if test.kind in {"absent", "present"} else None)
+
+
+def newest_of(mentions: Sequence[Mention], subject: Subject) -> Arguments:
+    """The call for the newest readings of some indicators."""
+    return _arguments("latest", mentions, subject, None)
 
 
 def _arguments(
@@ -255,10 +265,13 @@ def _whole_months(start: date, end: date | None) -> int:
 
 
 def _limited(ask: Ask, subject: Subject) -> list[Part]:
-    """Readings beyond a limit, or figures to hold against it."""
+    """Readings beyond a limit, or figures to hold against it; the latest value where no reading compares with it."""
     if set(ask.measures) & {Measure.AVERAGE, Measure.MAXIMUM, Measure.MINIMUM, Measure.SUM}:
         return _simple(ask, subject, "aggregate")
-    if not (ask.about_many or ask.periods or ask.when or {Measure.COUNT, Measure.READINGS} & set(ask.measures)):
+    comparable = ask.limit is not None and is_usable(ask.limit, ask.mentions)
+    if not comparable or not (
+        ask.about_many or ask.periods or ask.when or {Measure.COUNT, Measure.READINGS} & set(ask.measures)
+    ):
         return _simple(replace(ask, measures=(Measure.LATEST,)), subject, "latest")
     return [
         Part(

@@ -4,7 +4,7 @@ Only the question is known here: no tool result, no wording of answers.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -25,6 +25,7 @@ from responses_app.llm.analyst.measures import (
     last_n,
     names_results,
     ranks,
+    singles_out_hours,
     which_period,
     with_the_previous,
 )
@@ -32,6 +33,10 @@ from responses_app.llm.analyst.people import Person, find_person, has_pronoun, s
 from responses_app.llm.analyst.relative_periods import with_relative_periods
 from responses_app.llm.analyst.small_talk import Kind, kind_of, stop_words_removed
 from responses_app.llm.analyst.text import is_chinese, masked, normalised
+from responses_app.llm.analyst.unread_times import unread_times
+from responses_app.llm.analyst.unsupported import unsupported_wish
+
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Ask:
 
     ``best``: which of the calendar periods ``group`` is looked for. ``ranks``: whether one side is to be named as the
     greater or the smaller. ``everything``: results of whatever kind are wanted. ``unit``: the unit an answer is
-    wanted in.
+    wanted in. ``limits``: how many limits were named; only ``limit`` is held against.
     """
 
     measures: tuple[Measure, ...]
@@ -57,6 +62,7 @@ class Ask:
     ranks: bool = False
     everything: bool = False
     unit: str = ""
+    limits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,9 @@ class Request:
 class Question:
     """A question as it was understood.
 
-    ``impossible`` is a date that does not exist, or a period that ends before it begins. ``loose`` is everything its
+    ``impossible`` is a date that does not exist, a period that ends before it begins, or a time that cannot be looked
+    up. ``unsupported`` is a wish for a figure that no tool computes, as written. ``hours``: only some hours of the days
+    are asked about. ``loose`` is everything its
     data clauses say, taken together, whether it makes a whole question or not: a follow-up may need just that.
     """
 
@@ -84,8 +92,15 @@ class Question:
     person: Person | None = None
     both: bool = False
     impossible: Period | None = None
+    unsupported: str = ""
+    hours: bool = False
     kind: Kind | None = None
     loose: Ask = field(default_factory=lambda: Ask(()))
+
+    @property
+    def named(self) -> tuple[Mention, ...]:
+        """The indicators that a condition which names none is about."""
+        return next((a.mentions for a in self.asks if a.mentions), self.loose.mentions)
 
     @property
     def understood(self) -> bool:
@@ -157,17 +172,27 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
         text=text,
         chinese=is_chinese(text),
         asks=asks,
-        conditions=tuple(
-            read_condition(text, span, draft.periods, draft.limits, draft.mentions) for span in conditions
-        ),
+        conditions=tuple(_condition(draft, span, asks) for span in conditions),
         requests=requests,
         person=person,
         both=person is not None and speaks_of_both(draft.mask),
-        impossible=_impossible(draft, data),
+        impossible=_impossible(draft, [*data, *conditions]),
+        unsupported=_first_of(unsupported_wish(draft.mask[begin:stop]) for begin, stop in [*data, *conditions]),
+        hours=any(_singles_out_hours(draft, span) for span in [*data, *conditions]),
         loose=_all_together([_ask(draft, span) for span in data]),
     )
     kind = kind_of(text, draft.mask, asks=bool(question.asks), acts=bool(requests), today=today, periods=draft.periods)
     return replace(question, kind=kind)
+
+
+def _condition(draft: _Draft, span: Span, asks: Sequence[Ask]) -> Condition:
+    """The condition at a place; where nothing names an indicator, a word that may be one stands for it."""
+    condition = read_condition(draft.text, span, draft.periods, draft.limits, draft.mentions)
+    named = any(ask.mentions for ask in asks) or any(test.mentions for test in condition.tests)
+    word = None if named else _unknown_word(draft, [span], None)
+    if word is None or any(test.kind in {"unclear", "same"} for test in condition.tests):
+        return condition
+    return replace(condition, tests=tuple(replace(test, mentions=(word,)) for test in condition.tests))
 
 
 def _draft(text: str, today: date) -> _Draft:
@@ -182,10 +207,21 @@ def _draft(text: str, today: date) -> _Draft:
     draft.take(draft.periods)
     draft.mentions = find_mentions(draft.mask)[:_MAX_MENTIONS]
     draft.take(draft.mentions)
+    unread = unread_times(draft.mask, draft.periods)
+    draft.periods = sorted([*draft.periods, *unread], key=lambda p: p.begin)
+    draft.take(unread)
     return draft
 
 
-Span = tuple[int, int]
+def _first_of(texts: Iterable[str]) -> str:
+    return next((text for text in texts if text), "")
+
+
+def _singles_out_hours(draft: _Draft, span: Span) -> bool:
+    """How one sleeps is asked of the night anyway."""
+    begin, stop = span
+    asleep = any(m.begin < stop and m.names[0].startswith("Sleep") for m in draft.mentions)
+    return not asleep and singles_out_hours(draft.mask[begin:stop])
 
 
 def _clauses(mask: str, conditions: Sequence[Span]) -> list[Span]:
@@ -283,6 +319,7 @@ def _ask(draft: _Draft, span: Span) -> Ask:
     begin, stop = span
     here = draft.mask[begin:stop]
     mentions = tuple(m for m in draft.mentions if begin <= m.begin < stop)
+    limits = [x for x in draft.limits if begin <= x.begin < stop]
     measures = [measure for _, measure in find_measures(here)]
     measures = [m for m in measures if m is not Measure.SUM] if Measure.COUNT in measures else measures
     measures += [Measure.SUM] if any(m.additive and _TOTAL.match(m.written) for m in mentions) else []
@@ -290,7 +327,8 @@ def _ask(draft: _Draft, span: Span) -> Ask:
         measures=tuple(dict.fromkeys(measures)),
         mentions=mentions,
         periods=tuple(p for p in draft.periods if begin <= p.begin < stop and p.possible),
-        limit=next((x for x in draft.limits if begin <= x.begin < stop), None),
+        limit=next(iter(limits), None),
+        limits=len(limits),
         count=last_n(here),
         group=which_period(here) or group_by(here),
         best=which_period(here) is not None,
@@ -338,6 +376,7 @@ def _together(first: Ask, second: Ask) -> Ask:
         mentions=first.mentions + second.mentions,
         periods=first.periods + second.periods,
         limit=first.limit or second.limit,
+        limits=first.limits + second.limits,
         count=first.count or second.count,
         group=first.group or second.group,
         when=first.when or second.when,
@@ -419,7 +458,7 @@ def _other_owner(mask: str) -> Person | None:
     m = _OWNER_EN.search(mask)
     if not m:
         return None
-    left = stop_words_removed(" ".join(word for word in m.groups() if word))
+    left = "" if singles_out_hours(m[0]) else stop_words_removed(" ".join(word for word in m.groups() if word))
     return Person(left, "", m.start(1), m.end()) if left else None
 
 
@@ -429,12 +468,13 @@ def _with_unknown(
     """Lets a word that may be an indicator stand for one where a question about one's own data names none."""
     if any(a.mentions or Measure.OVERVIEW in a.measures for a in asks) or acts:
         return asks
-    if not (_own_data(draft.mask) or person):
+    wanted = _all_together([_ask(draft, span) for span in data])
+    if not (_own_data(draft.mask) or person or wanted.measures):
         return tuple(a for a in asks if _makes_sense_without_indicator(a))
     word = _unknown_word(draft, data, person)
     if word is None:
         return tuple(a for a in asks if _makes_sense_without_indicator(a))
-    return (replace(_all_together([_ask(draft, span) for span in data]), mentions=(word,)),)
+    return (replace(wanted, mentions=(word,)),)
 
 
 def _all_together(asks: Sequence[Ask]) -> Ask:
@@ -498,6 +538,7 @@ def _updated(ask: Ask, new: Ask) -> Ask:
         measures=new.measures or ask.measures,
         periods=new.periods or ask.periods,
         limit=new.limit or ask.limit,
+        limits=new.limits or ask.limits,
         count=new.count or ask.count,
         group=new.group or ask.group,
         when=new.when or (ask.when and not new.measures),

@@ -44,7 +44,10 @@ def with_relative_periods(text: str, periods: Sequence[Period]) -> list[Period]:
     """``periods`` of ``text`` with those added that are told from the one named before (else after) them."""
     found = list(periods)
     for m in sorted(_matches(text), key=lambda m: m.start()):
-        found = _with(text, m, found)
+        try:
+            found = _with(text, m, found)
+        except (ValueError, OverflowError):
+            found.append(Period(None, None, m[0], m.start(), m.end(), possible=False))
     return sorted(found, key=lambda p: p.begin)
 
 

@@ -75,6 +75,30 @@ def impossible_period(written: str, say: Wording) -> str:
     )
 
 
+def cannot_compute(written: str, say: Wording) -> str:
+    """For a figure that no tool computes."""
+    return say.pick(
+        f"I cannot work out “{shown(written)}”: I can tell the latest value, the average, the lowest and the highest, "
+        "the total, the number of readings, the trend, and the readings of a time.",
+        f"我无法计算“{shown(written)}”。我可以查询最近数值、平均、最低、最高、合计、次数、趋势，以及某段时间的记录。",
+    )
+
+
+def one_limit(told: str, say: Wording) -> str:
+    """When readings are to be held against several limits at once."""
+    return say.pick(
+        f"I hold readings against one limit at a time; this is for “{told}” only.",
+        f"一次只能对照一个界限，以上只针对“{told}”。",
+    )
+
+
+def whole_day(say: Wording) -> str:
+    """When only some hours of the day are asked about."""
+    return say.pick(
+        "I cannot single out times of day, so this covers the whole day.", "无法只统计一天中的某个时段，以上包括全天。"
+    )
+
+
 def which_indicator(say: Wording) -> str:
     """When a figure is wanted, but of what is not said."""
     return say.pick(

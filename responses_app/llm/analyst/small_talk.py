@@ -153,6 +153,11 @@ _ZH_STOP = re.compile(
 )
 
 
+def is_ordinary_word(word: str) -> bool:
+    """Whether an English word, written small, names no thing."""
+    return word in _EN_STOP
+
+
 def stop_words_removed(text: str, most: int = 4) -> str:
     """The first telling words of a text: what is left, in a row, when words that name no thing are taken away."""
     for run in re.split(r"[^\w\s'-]+|_+", text):

@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from responses_app.llm.analyst.answer import beyond, failure_line, trend_sentence
+from responses_app.llm.analyst.answer import failure_line, left_out, not_comparable, trend_sentence
+from responses_app.llm.analyst.comparison import beyond, point_beyond
 from responses_app.llm.analyst.conditions import Condition, Test
-from responses_app.llm.analyst.facts import Answer, Result
+from responses_app.llm.analyst.facts import Answer, Point, Result
+from responses_app.llm.analyst.limits import Limit
 from responses_app.llm.analyst.measures import Measure
 from responses_app.llm.analyst.plan import TestPart, key
 from responses_app.llm.analyst.wording import Wording, capitalised
@@ -53,7 +55,9 @@ def _judge_part(part: TestPart, answer: Answer, say: Wording) -> Verdict:
     outcomes = [_outcome(part.test, r, results) for r in results]
     known = [o for o in outcomes if o is not None]
     told = tuple(
-        _because(part, r, say) for r, o in zip(results, outcomes, strict=True) if o is not None or len(results) == 1
+        _because(part, r, say) + _doubt(part.test, r, o, say)
+        for r, o in zip(results, outcomes, strict=True)
+        if o is not None or not known
     )
     return Verdict(any(known) if known else None, told)
 
@@ -86,19 +90,47 @@ def _beyond_limit(test: Test, result: Result, results: Sequence[Result]) -> bool
     paired = limit.second_above is not None or limit.second_below is not None
     if diastolic and len(results) > 1 and not paired:
         return None
-    return beyond(_figure(test, result), limit, result, second=diastolic and paired)
+    second = diastolic and paired
+    if test.measure in {Measure.AVERAGE, Measure.SUM}:
+        figure = result.average if test.measure is Measure.AVERAGE else result.total
+        return beyond(figure, limit, result, second=second)
+    points = _points(test, result)
+    outcomes = [point_beyond(point, limit, result, second=second) for point in points]
+    if len(points) == 1 or None not in outcomes:
+        return outcomes[-1] if points else None
+    # An extreme and a bound that may lie beyond it: sure only where the bound cannot turn it round.
+    return outcomes[0] if _only_strengthens(test, limit) and outcomes[0] else None
 
 
-def _figure(test: Test, result: Result) -> float | None:
-    if test.measure is Measure.AVERAGE:
-        return result.average
-    if test.measure is Measure.SUM:
-        return result.total
-    point = (
-        {Measure.MAXIMUM: result.maximum, Measure.MINIMUM: result.minimum}.get(test.measure) if test.measure else None
-    )
-    point = point or next(iter(result.readings), None)
-    return point.value if point is not None and not point.comparator else None
+def _only_strengthens(test: Test, limit: Limit) -> bool:
+    """Whether a value further out than the extreme meets the limit too: a higher highest one stays above."""
+    return limit.below is None if test.measure is Measure.MAXIMUM else limit.above is None
+
+
+def _points(test: Test, result: Result) -> list[Point]:
+    """The reading that a test is about; after an extreme the bound that may lie beyond it."""
+    extreme, bound = {
+        Measure.MAXIMUM: (result.maximum, result.maybe_higher),
+        Measure.MINIMUM: (result.minimum, result.maybe_lower),
+    }.get(test.measure or Measure.LATEST, (None, None))
+    points = [extreme, bound] if extreme or bound else [next(iter(result.readings), None)]
+    return [point for point in points if point is not None]
+
+
+def _doubt(test: Test, result: Result, outcome: bool | None, say: Wording) -> str:
+    """What figures leave out, and why a limit could not be held against them."""
+    measures = (test.measure,) if test.measure else ()
+    told = left_out(result, measures, say) if measures or test.kind in _DIRECTIONS else ""
+    if test.limit is not None and test.limit.assumed and outcome is not None:
+        told += say.pick(" ", "") if told else ""
+        unit = say.unit(test.limit.unit or "")
+        told += say.pick(f"The limit is taken as {unit}.", f"界限按 {unit} 计。")
+    if test.kind == "limit" and test.limit is not None and outcome is None:
+        points = _points(test, result)
+        bound = any(point.comparator for point in points)
+        told += say.pick(" ", "") if told else ""
+        told += capitalised(not_comparable(test.limit, result, say, bound=bound)) + say.pick(".", "。")
+    return say.pick(" ", "") + told if told else ""
 
 
 def _status(test: Test, result: Result) -> bool | None:

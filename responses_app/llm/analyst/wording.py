@@ -21,6 +21,11 @@ _UNITS = {
     "10*12/L": "×10^12/L",
     "mL/min/{1.73_m2}": "mL/min/1.73 m²",
     "/min": "beats/min",
+    "[degF]": "°F",
+    "[lb_av]": "lb",
+    "[in_i]": "in",
+    "[ft_i]": "ft",
+    "[mi_i]": "mi",
     "[pH]": "",
     "{ratio}": "",
     "{INR}": "",
@@ -29,6 +34,7 @@ _UNITS = {
 _ZH_UNITS = {"{steps}": "步", "/min": "次/分", "h": "小时", "min": "分钟"}
 _BREATHING = "respiratory"
 _LOOSE = {"%"}
+_DECIMALS = 4
 
 
 class Wording:
@@ -134,9 +140,11 @@ class Wording:
 
     def limit(self, limit: Limit, *, second: bool = False) -> str:
         """A limit as it was asked for: "above 7 mmol/L"."""
+        if limit.unread:
+            return limit.unread
         above = limit.second_above if second else limit.above
         below = limit.second_below if second else limit.below
-        unit = f" {limit.written_unit}" if limit.written_unit else ""
+        unit = self._unit_of(limit)
         if above is not None and below is not None:
             return self.pick(
                 f"between {_plain(above)} and {_plain(below)}{unit}",
@@ -153,6 +161,13 @@ class Wording:
             f"{'不高于' if limit.inclusive else '低于'} {number}{unit}",
         )
 
+    def _unit_of(self, limit: Limit) -> str:
+        """A limit's unit after its number, and that it was taken to be that one if it was not written."""
+        written = f" {limit.written_unit}" if limit.written_unit else ""
+        if not limit.assumed or limit.unit is None:
+            return written
+        return written + self.pick(f" (taken as {self.unit(limit.unit)})", f"（按 {self.unit(limit.unit)} 计）")
+
     def direction(self, direction: str) -> str:
         """A trend's direction, as a predicate."""
         return {
@@ -163,7 +178,7 @@ class Wording:
 
 
 def _plain(value: float) -> str:
-    return str(plain_number(value))
+    return str(plain_number(round(value, _DECIMALS)))
 
 
 def capitalised(text: str) -> str:
