@@ -27,7 +27,10 @@ _DRAFTS = re.compile(
 
 def _schema_fault(schema: dict[str, Any]) -> str | None:
     """Why this is no JSON Schema, or ``None``. A schema of a draft we do not know is read as one of 2020-12."""
-    if not _DRAFTS.fullmatch(str(schema.get("$schema", ""))):
+    draft = schema.get("$schema", "")
+    if not isinstance(draft, str):
+        return "'parameters' is not a valid JSON Schema: '$schema' must be a string."
+    if not _DRAFTS.fullmatch(draft):
         # The validator would fetch what it does not know.
         schema = {name: value for name, value in schema.items() if name != "$schema"}
     try:
