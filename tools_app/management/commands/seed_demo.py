@@ -1,6 +1,7 @@
 """``seed_demo``: a demo account with a synthetic person, and how to ask about her."""
 
 import os
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -53,16 +54,16 @@ def _welcome(port: int, secret: str) -> str:
 # Hand off to a tool of your own
 {_ask(_BOOKING)}
 
-The key is shown this once. Another one: python manage.py create_api_key --account {ACCOUNT}
+The key is shown this once. Another one: {_python()} manage.py create_api_key --account {ACCOUNT}
 """
 
 
 def _welcome_back(port: int, prefix: str) -> str:
     return f"""
 {_who_answers()}
-{_exports(port, "<your key>")}
+{_exports(port, prefix + "...")}
 
-The key that starts with {prefix} still works. Another one: python manage.py create_api_key --account {ACCOUNT}
+The key that starts with {prefix} still works. Another one: {_python()} manage.py create_api_key --account {ACCOUNT}
 """
 
 
@@ -92,3 +93,8 @@ _BOOKING = """{
       "parameters": {"type": "object", "required": ["date"],
         "properties": {"date": {"type": "string", "description": "ISO date"}}}}]
   }"""
+
+
+def _python() -> str:
+    """The interpreter that runs this, as it is called from here."""
+    return os.path.relpath(sys.executable)
