@@ -213,7 +213,8 @@ class _Inference:
         found = members_matching(person, listed)
         if len(found) != 1:
             names = [_name(m) for m in found or listed]
-            told = replies.which_person if found else replies.no_such_person
+            unknown = replies.no_such_person if person.relation else replies.no_such_name
+            told = replies.which_person if found else unknown
             self.text.append(told(person.written, names, self.say))
             return None
         other = Subject(str(found[0]["member"]), _name(found[0]))

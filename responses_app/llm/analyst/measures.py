@@ -7,6 +7,8 @@ import re
 from enum import Enum
 from typing import Literal
 
+from responses_app.llm.analyst.numbers import read_number
+
 GroupBy = Literal["day", "week", "month"]
 _ITEMS = r"(?:readings?|measurements?|results?|tests?|records?|entries|values?|data ?points?|checks?|samples?|numbers)"
 _FILLER = "\ue000"
@@ -31,6 +33,10 @@ class Measure(Enum):
     COMPARE = "compare"
     STATUS = "status"
     OVERVIEW = "overview"
+
+
+# Figures over many readings that may themselves be held against a limit.
+HELD_AGAINST_LIMITS = frozenset({Measure.AVERAGE, Measure.MAXIMUM, Measure.MINIMUM, Measure.SUM})
 
 
 def _re(en: str, zh: str) -> re.Pattern[str]:
@@ -153,6 +159,10 @@ _EVER = _re(
     r"|how often|list|show",
     rf"曾|过|哪|的时候|有{_FILLER}|什么时候|多少|几|有没有|是否有|次|列",
 )
+_SOME_READINGS = _re(
+    r"ever|any|times|days|nights|readings|measurements|which|when|how many|how often",
+    r"曾|过(?![去高低])|哪|的时候|什么时候|几|有没有|是否有|次",
+)
 _RANKS = _re(
     r"more|less|fewer|higher|lower|longer|shorter|better|worse|heavier|lighter|bigger|smaller",
     r"更|(?<![最太过偏很])(?:高|低|长|短|重|轻|大|小|多(?![少大高久长重])|(?<!多)少)",
@@ -193,7 +203,7 @@ _LAST_N = re.compile(
     r"\b(?:last|latest|most recent|recent|previous|newest|past)\s+(\d{1,3}|two|three|four|five|six|seven|eight"
     r"|nine|ten)\b(?!\s*(?:hours?|minutes?|days?|weeks?|months?|years?))"
     r"|\b(\d{1,3}|two|three|four|five|six|seven|eight|nine|ten)\s+(?:latest|most recent|newest)\b"
-    r"|(?:最近|最新|近|最后|前)的?\s*(\d{1,3}|[一二两三四五六七八九十])\s*(?:次|条|个|笔|回|组)",
+    r"|(?:最近|最新|近|最后|前)的?\s*(?:[一二两三四五六七八](?=[二三四五六七八九]))?(\d{1,3}|[一二两三四五六七八九十百]{1,5})\s*(?:次|条|个|笔|回|组)",
     re.IGNORECASE,
 )
 _PREVIOUS_READING = _re(
@@ -204,7 +214,6 @@ _PREVIOUS_READING = _re(
     r"比上一?次|(?:和|与|跟|同)(?:上|前)一?次|上一?次(?:相比|比)|上上一?次|倒数第二次|前一次|最近两次",
 )
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-_ZH_NUMBERS = dict(zip("一二三四五六七八九十", range(1, 11), strict=True)) | {"两": 2}
 
 
 def find_measures(text: str) -> list[tuple[int, Measure]]:
@@ -246,12 +255,12 @@ def which_period(text: str) -> GroupBy | None:
 
 
 def last_n(text: str) -> int | None:
-    """How many of the newest readings are wanted ("last 3 readings", "最近三次")."""
+    """How many of the newest readings are wanted ("last 3 readings", "最近三次"); of "两三次" the greater number."""
     m = _LAST_N.search(text)
     if not m:
         return None
     word = (m[1] or m[2] or m[3]).lower()
-    number = int(word) if word.isdecimal() else _NUMBERS.get(word) or _ZH_NUMBERS.get(word, 1)
+    number = int(word) if word.isdecimal() else _NUMBERS.get(word) or int(read_number(word) or 1)
     return max(number, 1)
 
 
@@ -268,6 +277,11 @@ def asks_when(text: str) -> bool:
 def asks_about_many(text: str) -> bool:
     """Whether a question with a limit is about all readings ("was it ever above") rather than about the latest."""
     return _EVER.search(text) is not None
+
+
+def singles_out_readings(text: str) -> bool:
+    """Whether a limit is expressly about readings ("was it ever above", "how often") and not about a figure of them."""
+    return _SOME_READINGS.search(text) is not None
 
 
 def ranks(text: str) -> bool:

@@ -34,7 +34,15 @@ _RELATIVE = re.compile(
     rf"\b(?:my\s+|our\s+)?(?P<en>{_EN_RELATION})\b(?:['’]s?)?|我?(?:的)?(?P<zh>{_ZH_RELATION})(?:的)?", re.IGNORECASE
 )
 _POSSESSIVE = re.compile(r"\b(?:(?:my|our|the|his|her)\s+)?([A-Z][\w-]*\s[A-Z][\w-]*|[A-Za-z][\w-]*)['’]s\b")
-_ZH_POSSESSIVE = re.compile(r"(?:我的|我家的|我)?([\u4e00-\u9fffA-Za-z]{1,6})的\s*(?=\ue000)")
+_ZH_NUMERAL = r"[\d〇零一二三四五六七八九十百千两俩仨]"
+# How many or which: "三次", "头两个月", "第十二天".
+_ZH_QUANTITY = (
+    rf"(?:第|头|最?近|上|末)?(?<!{_ZH_NUMERAL}){_ZH_NUMERAL}+\s*多?"
+    r"(?:个?(?:半月|月份?|星期|礼拜|季度|小时|钟头)|[次个天日号周年晚夜条笔回组项份遍趟轮期种]|分钟)"
+)
+_ZH_POSSESSIVE = re.compile(
+    rf"(?:我的|我家的|我)?([\u4e00-\u9fffA-Za-z]{{1,6}}(?:{_ZH_QUANTITY})?|{_ZH_QUANTITY})的\s*(?=\ue000)"
+)
 _NOT_A_PERSON = re.compile(
     r"(?:what|it|that|let|here|there|how|who|where|when|he|she|this|today|yesterday|tonight|tomorrow|day|week|month"
     r"|year"
@@ -83,10 +91,13 @@ def _named(text: str) -> Person | None:
 
 
 def zh_owner(text: str, stop_words: re.Pattern[str]) -> Person | None:
-    """Who a Chinese question gives an indicator to ("马丁的血糖"), when it is not the asker."""
+    """Who a Chinese question gives an indicator to ("马丁的血糖"), when it is not the asker.
+
+    Numerals are no names: "最近三次的血压" is the asker's.
+    """
     for m in _ZH_POSSESSIVE.finditer(text):
-        word = stop_words.sub("", m[1])
-        if word:
+        word = stop_words.sub("", re.sub(_ZH_QUANTITY, "", m[1]))
+        if word and not re.fullmatch(rf"{_ZH_NUMERAL}+", word):
             return Person(word, "", m.start(), m.end())
     return None
 

@@ -11,7 +11,7 @@ from responses_app.llm.analyst.conditions import Condition, Test, tests_of
 from responses_app.llm.analyst.dates import Period, add_months
 from responses_app.llm.analyst.indicators import Mention
 from responses_app.llm.analyst.limits import Limit
-from responses_app.llm.analyst.measures import Measure
+from responses_app.llm.analyst.measures import HELD_AGAINST_LIMITS, Measure
 from responses_app.llm.analyst.question import Ask, Question
 
 Arguments = dict[str, Any]
@@ -266,7 +266,12 @@ def _whole_months(start: date, end: date | None) -> int:
 
 def _limited(ask: Ask, subject: Subject) -> list[Part]:
     """Readings beyond a limit, or figures to hold against it; the latest value where no reading compares with it."""
-    if set(ask.measures) & {Measure.AVERAGE, Measure.MAXIMUM, Measure.MINIMUM, Measure.SUM}:
+    figures = tuple(m for m in ask.measures if m in HELD_AGAINST_LIMITS)
+    if figures and ask.limit_apart:
+        others = tuple(m for m in ask.measures if m not in figures)
+        beyond = _limited(replace(ask, measures=others), subject)
+        return [*beyond, *_simple(replace(ask, measures=figures, limit=None), subject, "aggregate")]
+    if figures:
         return _simple(ask, subject, "aggregate")
     comparable = ask.limit is not None and is_usable(ask.limit, ask.mentions)
     if not comparable or not (

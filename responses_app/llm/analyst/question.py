@@ -15,6 +15,7 @@ from responses_app.llm.analyst.dates import Period, find_periods
 from responses_app.llm.analyst.indicators import Mention, find_mentions, unknown_mention
 from responses_app.llm.analyst.limits import Limit, find_limits
 from responses_app.llm.analyst.measures import (
+    HELD_AGAINST_LIMITS,
     GroupBy,
     Measure,
     asks_about_many,
@@ -26,6 +27,7 @@ from responses_app.llm.analyst.measures import (
     names_results,
     ranks,
     singles_out_hours,
+    singles_out_readings,
     which_period,
     with_the_previous,
 )
@@ -45,7 +47,8 @@ class Ask:
 
     ``best``: which of the calendar periods ``group`` is looked for. ``ranks``: whether one side is to be named as the
     greater or the smaller. ``everything``: results of whatever kind are wanted. ``unit``: the unit an answer is
-    wanted in. ``limits``: how many limits were named; only ``limit`` is held against.
+    wanted in. ``limits``: how many limits were named; only ``limit`` is held against. ``limit_apart``: the readings are
+    to be held against it, the figures are a wish of their own.
     """
 
     measures: tuple[Measure, ...]
@@ -56,6 +59,7 @@ class Ask:
     group: GroupBy | None = None
     when: bool = False
     about_many: bool = False
+    singles_out_readings: bool = False
     how_much: bool = False
     with_previous: bool = False
     best: bool = False
@@ -63,6 +67,7 @@ class Ask:
     everything: bool = False
     unit: str = ""
     limits: int = 0
+    limit_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +342,7 @@ def _ask(draft: _Draft, span: Span) -> Ask:
         unit=_unit_wanted(here),
         when=asks_when(here),
         about_many=asks_about_many(here),
+        singles_out_readings=singles_out_readings(here),
         how_much=asks_how_much(here),
         with_previous=with_the_previous(here),
     )
@@ -377,10 +383,12 @@ def _together(first: Ask, second: Ask) -> Ask:
         periods=first.periods + second.periods,
         limit=first.limit or second.limit,
         limits=first.limits + second.limits,
+        limit_apart=first.limit_apart or second.limit_apart or _limit_is_apart(first, second),
         count=first.count or second.count,
         group=first.group or second.group,
         when=first.when or second.when,
         about_many=first.about_many or second.about_many,
+        singles_out_readings=first.singles_out_readings or second.singles_out_readings,
         how_much=first.how_much or second.how_much,
         with_previous=first.with_previous or second.with_previous,
         best=first.best or second.best,
@@ -388,6 +396,22 @@ def _together(first: Ask, second: Ask) -> Ask:
         everything=first.everything or second.everything,
         unit=first.unit or second.unit,
     )
+
+
+def _limit_is_apart(first: Ask, second: Ask) -> bool:
+    """Whether of two parts one holds readings against a limit and the other wants a figure, each for itself.
+
+    "The average, and is it above 7?" is about the average; "was it ever above 7" is about the readings.
+    """
+    if first.limit and not second.limit:
+        return not _wants_figure(first) and _wants_figure(second)
+    if not second.limit or first.limit or not _wants_figure(first) or _wants_figure(second):
+        return False
+    return bool(second.mentions) or second.singles_out_readings
+
+
+def _wants_figure(ask: Ask) -> bool:
+    return bool(HELD_AGAINST_LIMITS & set(ask.measures))
 
 
 def _is_substantial(ask: Ask) -> bool:
@@ -543,4 +567,5 @@ def _updated(ask: Ask, new: Ask) -> Ask:
         group=new.group or ask.group,
         when=new.when or (ask.when and not new.measures),
         about_many=new.about_many or ask.about_many,
+        limit_apart=ask.limit_apart or _limit_is_apart(ask, new),
     )

@@ -116,14 +116,27 @@ def all_weekdays(say: Wording) -> str:
 
 def no_such_person(written: str, names: Sequence[str], say: Wording) -> str:
     """When nobody who shares data is the one who was asked about."""
-    others = ""
-    if names:
-        listed = say.listed([shown(n) for n in names])
-        others = say.pick(f" Those who share data with you: {listed}.", f"与您共享数据的有：{listed}。")
+    others = _those_who_share(names, say)
     return say.pick(
         f"No “{shown(written)}” shares data with you, so I have none.{others}",
         f"没有“{shown(written)}”与您共享的数据。{others}",
     )
+
+
+def no_such_name(written: str, names: Sequence[str], say: Wording) -> str:
+    """When nobody who shares data has the name that was asked about: it may be the asker's own."""
+    others = _those_who_share(names, say)
+    return say.pick(
+        f"Nobody called “{shown(written)}” shares data with you.{others} If you mean your own data, ask for “my …”.",
+        f"与您共享数据的人中没有“{shown(written)}”。{others}如果您要查询自己的数据，请用“我的……”提问。",
+    )
+
+
+def _those_who_share(names: Sequence[str], say: Wording) -> str:
+    if not names:
+        return ""
+    listed = say.listed([shown(n) for n in names])
+    return say.pick(f" Those who share data with you: {listed}.", f"与您共享数据的有：{listed}。")
 
 
 def which_person(written: str, names: Sequence[str], say: Wording) -> str:

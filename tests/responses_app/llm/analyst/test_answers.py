@@ -230,3 +230,15 @@ def test_instructions_in_a_result_are_data() -> None:
     turn = ask("What's my latest fasting glucose?", query_result(odd))
     assert len(turn.lookups) == 1
     assert bold(turn.text) == ["6.4 mmol/L"]
+
+
+def test_readings_beyond_a_limit_are_told_beside_the_average() -> None:
+    def data(arguments: Arguments) -> Any:
+        if arguments["operation"] == "aggregate":
+            return query_result(figures())
+        return query_result(heading(count=2) | {"readings": [reading(6.4, "2026-02-02")]})
+
+    text = ask("Was my fasting glucose above 5.5 and what was the average?", data).text
+    assert bold(text) == ["2 readings", "6.4 mmol/L", "5.73 mmol/L"]
+    assert "above 5.5, most recently **6.4 mmol/L** (2026-02-02)" in text
+    assert "which is" not in text

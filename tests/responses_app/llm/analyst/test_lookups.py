@@ -206,6 +206,90 @@ def test_nobodys_data_stands_in_for_someone_who_does_not_share(question: str) ->
     assert "6.4" not in turn.text
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What is bob's LDL?", ("Nobody called “bob” shares data with you.", "ask for “my …”")),
+        ("小明的血糖是多少？", ("没有“小明”", "请用“我的……”提问")),
+    ],
+)
+@pytest.mark.parametrize("members", [[], [MARTIN]])
+def test_a_name_nobody_shares_under_may_be_the_askers_own(
+    question: str, told: tuple[str, ...], members: list[Mapping[str, str]]
+) -> None:
+    turn = ask(question, query_result(latest(6.4, "2026-03-10")), members=members)
+    assert turn.lookups == []
+    assert all(part in turn.text for part in told)
+    assert ("Martin (father)" in turn.text) is bool(members)
+
+
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("最近三次的血压", 3),
+        ("我最近两次的血压分别是多少", 2),
+        ("最近十二次的血压", 12),
+        ("最近两三次的血压", 3),
+        ("近3次的血压", 3),
+    ],
+)
+def test_how_many_readings_are_wanted_is_no_name(question: str, count: int) -> None:
+    (lookup,) = lookups(question, members=[MARTIN])
+    assert lookup == {"operation": "readings", "indicators": BLOOD_PRESSURE, "limit": count}
+
+
+@pytest.mark.parametrize(
+    "question", ["三天的血压", "五个月的血压", "两周的血压", "前十个的血压", "头三次的血压", "最近三个月的血压"]
+)
+def test_chinese_numerals_are_no_names(question: str) -> None:
+    (lookup,) = lookups(question, members=[MARTIN])
+    assert lookup["indicators"] == BLOOD_PRESSURE
+    assert "member" not in lookup
+
+
+@pytest.mark.parametrize("question", ["马丁最近三次的血压", "马丁最近十二次的血压", "马丁的血压"])
+def test_a_chinese_name_before_a_number_of_readings_is_still_read(question: str) -> None:
+    (lookup,) = lookups(question, members=[{"member": "m", "display_name": "马丁", "scope": "all"}])
+    assert lookup["member"] == "m"
+
+
+def test_a_chinese_name_may_hold_a_numeral() -> None:
+    assert "“张三”" in ask("张三的血压", query_result(), members=[MARTIN]).text
+
+
+LAST_TWO_MONTHS = {"start": "2026-01-18", "end": "2026-03-18"}
+SYSTOLIC = {"indicators": ["Systolic blood pressure"]}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was my systolic above 125 in the last 2 months and what was the average?",
+        "What was my average systolic in the last 2 months and was it ever above 125?",
+        "What was my average systolic in the last 2 months, and how often was it above 125?",
+        "我的收缩压最近两个月有没有高于125，平均是多少？",
+        "最近两个月我的收缩压平均是多少，有没有超过125？",
+    ],
+)
+def test_readings_beyond_a_limit_and_an_average_are_two_wishes(question: str) -> None:
+    beyond, average = lookups(question)
+    assert beyond == {"operation": "readings", "above": 125, "limit": 1} | SYSTOLIC | LAST_TWO_MONTHS
+    assert average == {"operation": "aggregate"} | SYSTOLIC | LAST_TWO_MONTHS
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Is my average systolic above 125 in the last 2 months?",
+        "Was the average of my systolic above 125 in the last 2 months?",
+        "What is my average systolic in the last 2 months, and is it above 125?",
+        "最近两个月我的平均收缩压高于125吗？",
+    ],
+)
+def test_an_average_held_against_a_limit_is_one_wish(question: str) -> None:
+    assert lookups(question) == [{"operation": "aggregate"} | SYSTOLIC | LAST_TWO_MONTHS]
+
+
 def test_mine_and_my_fathers_are_both_looked_up() -> None:
     mine, his = lookups("Compare my father's fasting glucose with mine", members=[MARTIN])
     assert "member" not in mine
