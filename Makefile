@@ -6,8 +6,8 @@ PYTHON := $(VENV)/bin/python
 PIP_INSTALL := $(PYTHON) -m pip install -qq --disable-pip-version-check --no-input
 
 # What a deployment may have set; tests and checks run on the defaults.
-SETTINGS := CELERY_BROKER_URL DATABASE_URL DATA_DIR DJANGO_ALLOWED_HOSTS DJANGO_DEBUG LLM_API_KEY LLM_BASE_URL \
-	LLM_MODEL_EXPERT LLM_MODEL_FLASH LOG_LEVEL REDIS_URL
+SETTINGS := CELERY_BROKER_URL DATABASE_URL DATA_DIR DJANGO_ALLOWED_HOSTS DJANGO_DEBUG DJANGO_SECRET_KEY LLM_API_KEY \
+	LLM_BASE_URL LLM_MODEL_EXPERT LLM_MODEL_FLASH LOG_FORMAT LOG_LEVEL METRICS_TOKEN REDIS_URL WORKER_METRICS_PORT
 ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 
 # The database that test-postgres makes its own databases beside; its user must be allowed to create some.
@@ -15,7 +15,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations
 
-.PHONY: serve test test-postgres test-races bench-chain check format
+.PHONY: serve up test test-postgres test-races bench-chain check format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -24,6 +24,10 @@ serve: $(VENV)/serve.stamp
 	@PORT=$(PORT) $(PYTHON) manage.py seed_demo
 	@exec $(PYTHON) -m uvicorn mirobody_site.asgi:application --host 127.0.0.1 --port $(PORT) \
 		--lifespan off --ws none --no-access-log --timeout-graceful-shutdown 10
+
+# For many callers: web, worker and beat on Postgres and Redis, until Ctrl-C or SIGTERM stops them (docs/operations.md).
+up: $(VENV)/serve.stamp
+	@exec $(PYTHON) -m mirobody_site.up
 
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
 test: $(VENV)/dev.stamp

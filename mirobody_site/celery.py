@@ -3,6 +3,7 @@
 import os
 
 from celery import Celery
+from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirobody_site.settings")
 
@@ -11,5 +12,11 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.beat_schedule = {
     # Expired data is invisible at once; this is how long its bytes may stay.
-    "sweep-expired": {"task": "responses_app.sweep_expired", "schedule": 600.0},
+    # Sweeps that nobody ran in time do not pile up.
+    "sweep-expired": {"task": "responses_app.sweep_expired", "schedule": 600.0, "options": {"expires": 600.0}},
 }
+
+
+@setup_logging.connect
+def _keep_logging(**_: object) -> None:
+    """Being connected is enough: Celery sets up no logging of its own, and the settings' LOGGING stands."""

@@ -119,7 +119,6 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL)
 # No result back end: results are rows, and a result would be health content in the broker.
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 
 LLM_BASE_URL = env.str("LLM_BASE_URL", default="")
