@@ -1,6 +1,7 @@
 """The Celery app and every schedule. Tasks live in each app's tasks.py."""
 
 import os
+from importlib import import_module
 
 from celery import Celery
 from celery.signals import setup_logging
@@ -10,6 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirobody_site.settings")
 app = Celery("mirobody")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+# Connects to the signals of workers.
+import_module("mirobody_site.workers")
 app.conf.beat_schedule = {
     # Expired data is invisible at once; this is how long its bytes may stay.
     # Sweeps that nobody ran in time do not pile up.

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Callable
 from http import HTTPStatus
 
-import redis
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from mirobody_site.tenancy.faults import describe_fault
+from mirobody_site.workers import live_workers, redis_client
 
 CHECK_SECONDS = 2.0
 logger = logging.getLogger(__name__)
@@ -25,10 +25,15 @@ async def alive(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 async def ready(request: HttpRequest) -> JsonResponse:
-    """200 when the database, and Redis if set up, answer within ``CHECK_SECONDS``; else 503 naming what does not."""
+    """200 when all that a turn needs is there within ``CHECK_SECONDS``; else 503 naming what is not.
+
+    That is the database and, where they are set up, Redis and a live worker.
+    """
     checks = {"database": _check_database}
     if settings.REDIS_URL:
         checks["redis"] = _check_redis
+    if settings.REDIS_URL and settings.CELERY_BROKER_URL:
+        checks["workers"] = _check_workers
     answers = await asyncio.gather(*(_passes(check) for check in checks.values()))
     outcome = {name: "ok" if passed else "failed" for name, passed in zip(checks, answers, strict=True)}
     if all(answers):
@@ -55,7 +60,11 @@ def _check_database() -> None:
 
 
 def _check_redis() -> None:
-    with redis.Redis.from_url(
-        settings.REDIS_URL, socket_connect_timeout=CHECK_SECONDS, socket_timeout=CHECK_SECONDS
-    ) as client:
+    with redis_client() as client:
         client.ping()
+
+
+def _check_workers() -> None:
+    with redis_client() as client:
+        if not live_workers(client):
+            raise RuntimeError("no worker lives")
