@@ -17,6 +17,8 @@ app.conf.beat_schedule = {
     # Expired data is invisible at once; this is how long its bytes may stay.
     # Sweeps that nobody ran in time do not pile up.
     "sweep-expired": {"task": "responses_app.sweep_expired", "schedule": 600.0, "options": {"expires": 600.0}},
+    # A lost turn has failed within a minute: its lease of 30 s, this, and a wait in the queue.
+    "recover-turns": {"task": "responses_app.recover_turns", "schedule": 10.0, "options": {"expires": 10.0}},
 }
 
 

@@ -95,6 +95,14 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
     }
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
+else:
+    # Turns and requests borrow a connection for as long as they talk to the database, never while they wait for a
+    # model: many more of them than connections can be under way.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["OPTIONS"] = {
+        "connect_timeout": 5,
+        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 20},
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en-us"
@@ -128,6 +136,8 @@ LLM_MODEL_EXPERT = env.str("LLM_MODEL_EXPERT", default="mirobody-expert")
 LLM_TIMEOUT_SECONDS = env.float("LLM_TIMEOUT_SECONDS", default=60.0)
 TURN_DEADLINE_SECONDS = env.float("TURN_DEADLINE_SECONDS", default=280.0)
 TURN_THREADS = env.int("TURN_THREADS", default=32)
+# How long a worker that is told to stop lets its turns go on.
+WORKER_GRACE_SECONDS = env.float("WORKER_GRACE_SECONDS", default=25.0)
 TURN_MODEL_CALLS = env.int("TURN_MODEL_CALLS", default=24)
 RESPONSE_TTL_DAYS = env.float("RESPONSE_TTL_DAYS", default=30.0)
 REQUEST_BODY_BYTES = env.int("REQUEST_BODY_BYTES", default=32 * 1024 * 1024)

@@ -15,7 +15,7 @@ class ResponseAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for 
     list_display = ("id", "status", "created_at", "expires_at", "deleted_at")
     list_filter = ("status",)
     search_fields = ("=id",)
-    fields = readonly_fields = ("id", "status", "created_at", "started_at", "deadline_at", "expires_at", "deleted_at")
+    fields = readonly_fields = ("id", "status", "created_at", "started_at", "lease_until", "expires_at", "deleted_at")
     show_full_result_count = False
     actions = ("sweep_now",)
 

@@ -15,6 +15,7 @@ from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api.threads import in_thread
 from responses_app.models import Response
+from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.deletion import delete_responses
 from responses_app.services.intake import accept
@@ -161,7 +162,7 @@ async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGener
 
 
 async def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
-    if row.status == "in_progress":
+    if row.status in RUNNING:
         raise ServerError
     if starting_after is not None:
         raise InvalidRequestError(

@@ -9,9 +9,16 @@ from django.db.models import Q
 from mirobody_site.tenancy.models import Subject
 from responses_app.models.conversation import Conversation
 
+RUNNING = ("queued", "in_progress")
+"""The states of a response whose turn has not ended."""
+
 
 class ResponseQuerySet(models.QuerySet["Response"]):
     """Queries every reader shares."""
+
+    def running(self) -> "ResponseQuerySet":
+        """Those whose turn has not ended."""
+        return self.filter(status__in=RUNNING)
 
     def live(self, now: datetime) -> "ResponseQuerySet":
         """Neither deleted nor expired: the only ones a caller can reach, swept or not."""
@@ -23,8 +30,9 @@ class Response(models.Model):
 
     The JSON columns are plain text: it is written once, read whole, and may hold U+0000, which Postgres' jsonb refuses.
     ``request`` is the effective request without its input, ``input`` the input items, ``added`` the entries the turn
-    added after them, ``body`` the response object. ``deleted_at`` marks one that is gone for its caller but whose
-    entries a live response still continues from.
+    added after them, ``body`` the response object. ``started_at`` is when a runner took the turn; a turn that still
+    runs past ``lease_until``, which its runner keeps ahead of the clock, has lost it. ``deleted_at`` marks one that is
+    gone for its caller but whose entries a live response still continues from.
     """
 
     id = models.CharField(primary_key=True, max_length=37)
@@ -40,7 +48,7 @@ class Response(models.Model):
     body = models.TextField()
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
-    deadline_at = models.DateTimeField()
+    lease_until = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     deleted_at = models.DateTimeField(null=True)
 
@@ -49,7 +57,7 @@ class Response(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["expires_at"], name="response_expiry"),
-            models.Index(fields=["deadline_at"], name="response_running", condition=Q(status="in_progress")),
+            models.Index(fields=["lease_until"], name="response_running", condition=Q(status__in=RUNNING)),
         ]
 
     def __str__(self) -> str:

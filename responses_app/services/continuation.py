@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.models import Conversation, Response, Session
+from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest
 from responses_app.selectors import find_previous, find_session, newest_response, pending_call_ids
 from responses_app.services.lifetimes import turn_lifetime
@@ -102,7 +103,7 @@ def _checked(previous: Response | None, request: ResponseRequest, now: datetime)
     if previous is None:
         check_replay(request)
         return None
-    if previous.status == "in_progress":
+    if previous.status in RUNNING:
         raise conversation_locked("previous_response_id")
     if previous.status not in ("completed", "incomplete"):
         raise InvalidRequestError(

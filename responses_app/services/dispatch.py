@@ -2,22 +2,43 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any, cast
 
 from celery import current_app
 from django.conf import settings
 from django.db import connections
+from kombu.exceptions import OperationalError
+
+from mirobody_site.tenancy.errors import ServerError
 
 RUN_TURN = "responses_app.run_turn"
 """The task's name; it lives in tasks.py, above this room."""
 
 
-def dispatch_turn(response_id: str) -> None:
-    """Has the turn run soon. With a broker the message carries the id alone."""
+def dispatch_turn(response_id: str, *, store: bool) -> None:
+    """Has the turn run soon. With a broker the message carries the id, and whether the turn has a row, alone.
+
+    Sent again it does no harm: a turn is taken once. Raises ``ServerError`` when the broker cannot be reached.
+    """
     task = current_app.tasks[RUN_TURN]
-    if settings.CELERY_BROKER_URL:
-        task.apply_async((response_id,))
-    else:
-        _threads().submit(_run_here, response_id)
+    if not settings.CELERY_BROKER_URL:
+        _threads().submit(_run_here, response_id, store)
+        return
+    try:
+        task.apply_async((response_id, store))
+    except OperationalError as error:
+        raise ServerError from error
+
+
+def messages_waiting() -> int:
+    """How many messages the broker holds that no worker has fetched. Raises ``ServerError``."""
+    try:
+        with current_app.connection_for_write() as connection:
+            channel = cast(Any, connection.default_channel)
+            queue = channel.queue_declare(current_app.conf.task_default_queue, passive=True)
+    except OperationalError as error:
+        raise ServerError from error
+    return int(queue.message_count)
 
 
 @cache
@@ -25,8 +46,8 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(settings.TURN_THREADS, thread_name_prefix="turn")
 
 
-def _run_here(response_id: str) -> None:
+def _run_here(response_id: str, store: bool) -> None:
     try:
-        current_app.tasks[RUN_TURN].apply((response_id,))
+        current_app.tasks[RUN_TURN].apply((response_id, store))
     finally:
         connections.close_all()

@@ -76,7 +76,7 @@ def _detach(subject: Subject) -> Erased:
 
 def _erase(subject: Subject, on_progress: Progress) -> bool:
     """Whether it was this call that brought it to an end: several may be at it."""
-    for response_id in Response.objects.filter(subject=subject, status="in_progress").values_list("pk", flat=True):
+    for response_id in Response.objects.running().filter(subject=subject).values_list("pk", flat=True):
         event_log().request_stop(response_id)
     conversations = Conversation.objects.filter(subject=subject).order_by("pk")
     while erased := _erase_conversations(conversations[:BATCH]):

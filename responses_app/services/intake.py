@@ -3,10 +3,12 @@
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
+from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from responses_app.models import Conversation, PendingCall, Response
@@ -16,6 +18,7 @@ from responses_app.protocol.response import new_response
 from responses_app.services.continuation import Place, place_for, previous_for
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
+from responses_app.services.lost_turns import fail_turn_never_sent
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
 from responses_app.services.turn_order import TurnOrder, request_from_row, request_to_json
@@ -102,7 +105,7 @@ def _insert(order: TurnOrder, subject_id: int, place: Place, now: datetime) -> N
         added="[]",
         body=json.dumps(new_response(order.identity, order.request)),
         created_at=created_at,
-        deadline_at=now + timedelta(seconds=turn_lifetime()),
+        lease_until=now + timedelta(seconds=turn_lifetime()),
         expires_at=None if place.session else expiry(created_at),
     )
 
@@ -121,4 +124,13 @@ def _claim(order: TurnOrder, now: datetime) -> None:
 def _start_on_commit(order: TurnOrder) -> None:
     # Open before anybody can see the response, and stop it.
     event_log().open(order.response_id, turn_lifetime())
-    transaction.on_commit(lambda: dispatch_turn(order.response_id))
+    transaction.on_commit(partial(_send, order))
+
+
+def _send(order: TurnOrder) -> None:
+    try:
+        dispatch_turn(order.response_id, store=order.request.store)
+    except ServerError:
+        # The caller is told that it failed, and may ask again: it must not run later as well.
+        fail_turn_never_sent(order.response_id)
+        raise

@@ -8,9 +8,9 @@ from functools import partial
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
+from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
 from responses_app.engine.assembly import Closing
@@ -21,11 +21,14 @@ from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
 from responses_app.engine.transcript import entries_from_input
 from responses_app.llm.backends import model_backend
-from responses_app.models import PendingCall, Response
+from responses_app.models import PendingCall, Response, Session
+from responses_app.models.response import ResponseQuerySet
 from responses_app.protocol.events import Event
 from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
+from responses_app.services.draining import given_up
+from responses_app.services.leases import LEASE_SECONDS, lease_end, leased
 from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
 from responses_app.services.locking import lock_conversation_of
 from responses_app.services.resume import previous_not_found
@@ -49,37 +52,73 @@ _KEEP_CANCELLED_SECONDS = 5
 """The same for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
 
 
-def run_turn(response_id: str) -> None:
-    """Runs the turn of an accepted response to its end. A turn that is taken already, or gone, is left alone."""
-    order = _take(response_id)
+def run_turn(response_id: str, *, store: bool) -> None:
+    """Runs the turn of an accepted response to its end. A turn that is taken already, or gone, is left alone.
+
+    ``store``: it has a row; else its order waits in a slot.
+    """
+    order = released(partial(_take, response_id, store))
     if order is None:
         return
+    with leased(response_id):
+        _run(order)
+
+
+def _run(order: TurnOrder) -> None:
     started = time.monotonic()
     publisher = _Publisher(order)
     turn = _prepared(order, publisher)
     for batch in turn.events():
         publisher.publish(batch)
-    closing = _stored_closing(order, turn)
+    if isinstance(turn.ending, Cancelled) and publisher.broken_off:
+        turn.ending = Failed(ServerError("The server was stopped while it ran this response."))
+    closing = released(partial(_stored_closing, order, turn))
     publisher.finish(closing, _answer(closing, turn.ending))
-    log.info("turn %s %s after %d ms", response_id, closing.response["status"], (time.monotonic() - started) * 1000)
+    milliseconds = (time.monotonic() - started) * 1000
+    log.info("turn %s %s after %d ms", order.response_id, closing.response["status"], milliseconds)
 
 
-def _take(response_id: str) -> TurnOrder | None:
+def _take(response_id: str, store: bool) -> TurnOrder | None:
     """The order, to this caller alone: a task delivered twice runs once."""
+    order = _taken_row(response_id) if store else _taken_from_slot(response_id)
+    if order is not None:
+        _lease_what_it_holds(order)
+    return order
+
+
+def _taken_from_slot(response_id: str) -> TurnOrder | None:
     held = request_slots().take(response_id)
-    if held is not None:
-        return order_from_json(held)
+    return order_from_json(held) if held is not None else None
+
+
+def _taken_row(response_id: str) -> TurnOrder | None:
     untaken = _untaken(Response.objects.filter(pk=response_id, deleted_at=None))
     # Read first: it may be deleted as soon as it is taken.
     row = untaken.select_related("subject").first()
-    return order_from_row(row) if row and untaken.update(started_at=timezone.now()) else None
+    now = timezone.now()
+    return order_from_row(row) if row and untaken.update(started_at=now, lease_until=lease_end(now)) else None
 
 
-def _untaken(responses: QuerySet[Response]) -> QuerySet[Response]:
-    return responses.filter(status="in_progress", started_at=None)
+def _lease_what_it_holds(order: TurnOrder) -> None:
+    """What was kept for a turn that might wait long for a worker is kept from here on as long as its worker lives."""
+    until = lease_end(timezone.now())
+    try:
+        if order.request.outputs:
+            claimed = PendingCall.objects.filter(claimed_by=order.response_id, claimed_until__isnull=False)
+            claimed.update(claimed_until=until)
+        if order.request.session_id is not None:
+            Session.objects.filter(locked_by=order.response_id).update(locked_until=until)
+        event_log().extend([order.response_id], LEASE_SECONDS)
+    except (DatabaseError, ServerError) as error:
+        # What could not be shortened ends later than it should should the worker die.
+        log.warning("what turn %s holds could not be leased: %s", order.response_id, type(error).__name__)
 
 
-def cancel_untaken(responses: QuerySet[Response]) -> None:
+def _untaken(responses: ResponseQuerySet) -> ResponseQuerySet:
+    return responses.running().filter(started_at=None)
+
+
+def cancel_untaken(responses: ResponseQuerySet) -> None:
     """For responses that are being deleted: those whose turn nobody has begun yet never begin.
 
     Whoever waits for one is told that it was cancelled, once the transaction is over.
@@ -100,7 +139,8 @@ def _tell_cancelled(order: TurnOrder) -> None:
 
 def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
     try:
-        return AgentTurn(_turn(order), model_backend(), _server_tools(order), publisher.stop_requested)
+        turn = released(partial(_turn, order))
+        return AgentTurn(turn, model_backend(), _server_tools(order), publisher.stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
@@ -113,8 +153,12 @@ class _Publisher:
         self._order = order
         self._log = event_log()
         self._gone = False
+        self.broken_off = False
 
     def stop_requested(self) -> bool:
+        if given_up():
+            self.broken_off = True
+            return True
         if self._gone:
             return not self._order.request.store
         return self._log.stop_requested(self._order.response_id)
@@ -153,7 +197,7 @@ def _turn(order: TurnOrder) -> Turn:
     return Turn(
         response=new_response(order.identity, request),
         system=system_prompt(today, request.instructions),
-        history=partial(_history, order),
+        history=partial(released, partial(_history, order)),
         input=entries_from_input(request.items, unseal_for_account),
         instructions=request.instructions,
         client_tools=[] if request.tool_choice == "none" else _client_tools(request),
@@ -239,7 +283,7 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
     lock_conversation_of(order.response_id if order.request.store else order.request.previous_response_id or "")
     ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
     if order.request.store:
-        running = Response.objects.filter(pk=order.response_id, status="in_progress", deleted_at=None)
+        running = Response.objects.running().filter(pk=order.response_id, deleted_at=None)
         kept = running.update(
             status=closing.response["status"],
             body=json.dumps(closing.response, ensure_ascii=False),

@@ -35,6 +35,10 @@ class EventLog(Protocol):
         """
         ...
 
+    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
+        """Lets these logs vanish ``lifetime`` seconds from now. Nothing happens to those that are finished or gone."""
+        ...
+
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
         """Adds ``frames``, the first of which has the number ``first_sequence``. Raises ``LogGone``."""
         ...

@@ -73,6 +73,13 @@ class InProcessEventLog:
         with self._lock:
             self._logs.put(response_id, _Log(), lifetime)
 
+    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
+        with self._lock:
+            for response_id in response_ids:
+                log = self._logs.get(response_id)
+                if log and log.answer is None:
+                    self._logs.keep(response_id, lifetime)
+
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
         with self._lock:
             log = self._writable(response_id)

@@ -51,6 +51,12 @@ class RedisEventLog:
             together.pexpire(key, milliseconds(lifetime))
             together.execute()
 
+    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
+        with redis_faults(), self._redis.pipeline(transaction=False) as together:
+            for response_id in response_ids:
+                together.pexpire(_key(response_id), milliseconds(lifetime))
+            together.execute()
+
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
         if frames:
             entry_id = f"{first_sequence + len(frames)}-0"

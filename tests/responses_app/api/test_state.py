@@ -350,7 +350,7 @@ def test_a_turn_whose_server_died_fails_and_gives_its_handoff_back(api: httpx.Cl
     with open_stream(api, body) as live:
         lost = live.next()["response"]["id"]
         live.until("response.output_text.delta")
-        Response.objects.filter(pk=lost).update(deadline_at=timezone.now())
+        Response.objects.filter(pk=lost).update(lease_until=timezone.now())
         PendingCall.objects.filter(claimed_by=lost).update(claimed_until=timezone.now())
         failed = retrieve(api, lost)
         gate.set()
