@@ -15,7 +15,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations
 
-.PHONY: serve up test test-postgres test-races bench-chain check format
+.PHONY: serve up test test-postgres test-races bench bench-chain check format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -42,6 +42,10 @@ test-races: export RACE_ROUNDS ?= 50
 test-races: export RACE_WIDTH ?= 16
 test-races: $(VENV)/dev.stamp
 	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db tests/conversations/test_races.py $(ARGS)
+
+# Turns a second and what each costs, on Redis, Postgres and workers as in production: two minutes.
+bench: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) POSTGRES_URL=$(POSTGRES_URL) $(PYTHON) -m bench.throughput
 
 # What one more turn of a 500-turn conversation costs, on SQLite and on Postgres: about a minute.
 bench-chain: $(VENV)/dev.stamp
