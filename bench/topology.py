@@ -41,7 +41,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Size:
-    """How many web and worker processes there are and how many turns each worker runs at once: as ``make up`` has it."""
+    """How many web and worker processes there are, and how many turns each worker runs at once; as ``make up``."""
 
     web: int = 2
     workers: int = 1
