@@ -3,13 +3,14 @@
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from adrf.views import APIView as AdrfAPIView
-from django.db import close_old_connections
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from pydantic_core import from_json
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -17,7 +18,8 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from mirobody_site.tenancy.authentication import ApiKeyAuthentication
+from mirobody_site.tenancy.authentication import ApiKeyAuthentication, known_key
+from mirobody_site.tenancy.connections import in_thread, released
 from mirobody_site.tenancy.errors import InvalidRequestError, UnsupportedMediaTypeError
 
 USER_HEADER = "X-Mirobody-User"
@@ -51,6 +53,10 @@ class ApiView(APIView):
     metadata_class = None
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """As DRF's; the connection goes back to the pool."""
+        return released(partial(super().dispatch, request, *args, **kwargs))
+
 
 class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no types
     """Base of the API views with ``async def`` handlers: the same, and a waiting caller holds no thread.
@@ -58,11 +64,32 @@ class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no t
     Nor does it hold the database connection that found its key.
     """
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    async def async_dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """As adrf's, which starts a thread for each request to find its key in."""
+        self.args, self.kwargs = args, kwargs
+        self.request = self.initialize_request(request, *args, **kwargs)
+        self.headers = self.default_response_headers
         try:
-            super().initial(request, *args, **kwargs)
-        finally:
-            close_old_connections()
+            await self._begin(*args, **kwargs)
+            response = await self._handler(request)(self.request, *args, **kwargs)
+        except Exception as error:  # noqa: BLE001 - DRF tells its own from strangers'
+            response = self.handle_exception(error)
+        finished: HttpResponseBase = self.finalize_response(self.request, cast("Any", response), *args, **kwargs)
+        return finished
+
+    async def _begin(self, *args: Any, **kwargs: Any) -> None:
+        if known_key(self.request) is not None:
+            self.initial(self.request, *args, **kwargs)
+        else:
+            await in_thread(self.initial, self.request, *args, **kwargs)
+
+    def _handler(self, request: HttpRequest) -> Callable[..., Awaitable[HttpResponseBase]]:
+        method = (request.method or "").lower()
+        known = method in self.http_method_names
+        return getattr(self, method, self._no_such_method) if known else self._no_such_method
+
+    async def _no_such_method(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return self.http_method_not_allowed(request, *args, **kwargs)
 
 
 def read_json_object(request: Request | HttpRequest) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import cast
 
 from asgiref.sync import iscoroutinefunction
 from django.contrib.admindocs.views import simplify_regex
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
@@ -56,6 +56,9 @@ def _finished(request: HttpRequest, response: HttpResponseBase) -> HttpResponseB
     if response.status_code >= HTTPStatus.BAD_REQUEST and response.get("Content-Type") != "application/json":
         response = _enveloped(response)
     response.headers.setdefault("Cache-Control", "no-store")
+    response.headers.setdefault("X-Content-Type-Options", "nosniff")
+    if isinstance(response, HttpResponse):
+        response.headers.setdefault("Content-Length", str(len(response.content)))
     return response
 
 

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from mirobody_site.tenancy import known_keys
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.secrets import PREFIX_LENGTH, new_secret, secret_hash
 
@@ -36,8 +37,12 @@ def _get_or_create_account(name: str) -> User:
 
 
 def revoke_api_key(key: ApiKey) -> None:
-    """Stops the key everywhere from the next request on. Revoking twice keeps the first time."""
+    """Stops the key: in this process from the next request on, everywhere within seconds.
+
+    Revoking twice keeps the first time.
+    """
     ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+    known_keys.forget()
 
 
 def get_or_create_subject(account_id: int, user: str) -> Subject:
@@ -49,8 +54,8 @@ def get_or_create_subject(account_id: int, user: str) -> Subject:
 def lock_subject(account_id: int, user: str) -> Subject:
     """The same Subject, kept from other writers and from erasure until the transaction ends."""
     while True:
-        made = get_or_create_subject(account_id, user)
-        # Erased while this waited for it, the row does not bear the name any more, and the name leads to a fresh one.
-        locked = Subject.objects.select_for_update(no_key=True).filter(pk=made.pk, user_key=user).first()
+        locked = Subject.objects.select_for_update(no_key=True).filter(account_id=account_id, user_key=user).first()
+        # Erased while this waited for it, the row does not bear the name any more.
         if locked is not None:
             return locked
+        get_or_create_subject(account_id, user)

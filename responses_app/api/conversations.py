@@ -8,12 +8,12 @@ from django.http import HttpResponseBase, JsonResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
+from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError, NotFoundError
 from mirobody_site.tenancy.http import AsyncApiView, named_user
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
-from responses_app.api.threads import in_thread
 from responses_app.services.erasure import Erased, erase_subject
 from responses_app.services.session_ending import end_session, session_listing
 

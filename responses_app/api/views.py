@@ -9,11 +9,11 @@ from typing import cast
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from rest_framework.request import Request
 
+from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError, ServerError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
-from responses_app.api.threads import in_thread
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
