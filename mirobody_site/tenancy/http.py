@@ -146,7 +146,7 @@ def named_user(request: Request | HttpRequest, body_user: object = None) -> str 
         raise InvalidRequestError("user must be a string.", code="invalid_type", param="user")
     names = {name for name in (body_user, *_query_users(request), _header_user(request)) if name}
     for name in names:
-        _check_user(name)
+        check_user(name)
     if len(names) > 1:
         raise _invalid_user("The request names different users.")
     return next(iter(names), None)
@@ -169,7 +169,8 @@ def _header_user(request: Request | HttpRequest) -> str:
         raise _invalid_user(f"{USER_HEADER} is not valid UTF-8.") from None
 
 
-def _check_user(user: str) -> None:
+def check_user(user: str) -> None:
+    """Raises InvalidRequestError, ``param: "user"``, unless the text may name a Subject."""
     if len(user) > USER_MAX_LENGTH:
         message = f"user is longer than {USER_MAX_LENGTH} characters."
         raise InvalidRequestError(message, code="value_too_long", param="user")

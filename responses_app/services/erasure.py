@@ -14,7 +14,7 @@ from responses_app.models import Conversation, Response
 from responses_app.services.leave_behind import sweep_results_about
 from responses_app.services.turns import cancel_untaken
 from responses_app.streaming.backends import event_log
-from tools_app.records.models import HealthRecord
+from tools_app.records.selectors import count_of_records
 from tools_app.records.services import erase_records, note_erasure
 
 BATCH = 1000
@@ -33,7 +33,7 @@ def count_of(subject: Subject) -> Erased:
     """What there is of a Subject to be seen; what has expired and waits for the sweep goes uncounted."""
     now = timezone.now()
     return Erased(
-        records=HealthRecord.objects.live(now).filter(subject=subject).count(),
+        records=count_of_records(subject, now),
         conversations=Response.objects.live(now).filter(subject=subject).values("conversation").distinct().count(),
     )
 

@@ -2,7 +2,7 @@
 
 import unicodedata
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -145,6 +145,26 @@ class WrittenRecord(Written):
         if not isinstance(data, dict) or data.get("source") != "api":
             return data
         return data | {"source": data.get("comment")}
+
+    @property
+    def term(self) -> str:
+        """What says which measurement it is: the name."""
+        return self.indicator
+
+
+class CodedRecord(WrittenRecord):
+    """A reading whose source says by code what was measured: ``loinc_code``, which then counts instead of the name.
+
+    ``flag`` is the source's own verdict, ``low``, ``normal`` or ``high``, for where the limits do not decide.
+    """
+
+    loinc_code: Annotated[str, StringConstraints(max_length=16), AfterValidator(_plain)] = ""
+    flag: Literal["", "low", "normal", "high"] = ""
+
+    @property
+    def term(self) -> str:
+        """The code, if there is one."""
+        return self.loinc_code or self.indicator
 
 
 class Batch(Written):

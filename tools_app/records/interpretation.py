@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.models import Subject
-from tools_app.records.batch import Batch, WrittenRecord
+from tools_app.records.batch import Batch, CodedRecord, WrittenRecord
 from tools_app.records.models import HealthRecord, Precision, Retention
 from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
@@ -59,20 +59,21 @@ def interpret(batch: Batch, zone: ZoneInfo, now: datetime) -> list[HealthRecord]
 
     Raises ``InvalidRequestError`` naming the field (``records[3].value``) for what is impossible.
     """
-    keeping = {
-        "retention": batch.retention,
-        "session_id": batch.session_id,
-        "expires_at": now + LIFETIMES[batch.retention] if batch.retention in LIFETIMES else None,
-        "created_at": now,
-    }
+    keeping = kept_for(batch.retention, now) | {"session_id": batch.session_id}
     return [
         row
         for index, record in enumerate(batch.records)
-        for row in _rows(record, f"records[{index}]", zone, now, keeping)
+        for row in rows_of(record, f"records[{index}]", zone, now, keeping)
     ]
 
 
-def fingerprinted(rows: list[HealthRecord], subject: Subject) -> list[HealthRecord]:
+def kept_for(retention: Retention, now: datetime) -> dict[str, Any]:
+    """The columns that say how long a row written ``now`` is kept."""
+    expires_at = now + LIFETIMES[retention] if retention in LIFETIMES else None
+    return {"retention": retention, "expires_at": expires_at, "created_at": now}
+
+
+def fingerprinted(rows: Sequence[HealthRecord], subject: Subject) -> list[HealthRecord]:
     """The rows, given to their Subject; of those that are the same reading the first."""
     kept: dict[str, HealthRecord] = {}
     for row in rows:
@@ -81,9 +82,10 @@ def fingerprinted(rows: list[HealthRecord], subject: Subject) -> list[HealthReco
     return list(kept.values())
 
 
-def _rows(
+def rows_of(
     record: WrittenRecord, path: str, zone: ZoneInfo, now: datetime, keeping: dict[str, Any]
 ) -> Iterator[HealthRecord]:
+    """One record's readings; ``path`` is how errors name it, ``keeping`` further columns. Raises as ``interpret``."""
     start, end = _times(record, path, zone, now)
     _check_limits(record, path)
     for reading in _readings(record, path):
@@ -133,9 +135,9 @@ def _check_plausible(reading: Reading, path: str) -> None:
 
 
 def _readings(record: WrittenRecord, path: str) -> list[Reading]:
-    if any(concept.analyte == BLOOD_PRESSURE for concept in concepts_named(record.indicator)):
+    if any(concept.analyte == BLOOD_PRESSURE for concept in concepts_named(record.term)):
         return _blood_pressure(record, path)
-    return [_reading(record.indicator, _quantity(record.value, path), record.unit, path)]
+    return [_reading(record.term, _quantity(record.value, path), record.unit, path)]
 
 
 def _quantity(value: str | float, path: str) -> Quantity:
@@ -160,7 +162,7 @@ def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
     quantity = _quantity(record.value, path)
     pair = blood_pressure(quantity.text)
     if pair is None and not any(character.isdigit() for character in quantity.text):
-        return [_reading(record.indicator, quantity, record.unit, path)]
+        return [_reading(record.term, quantity, record.unit, path)]
     if pair is None:
         raise _refuse(path, "value", "must be systolic/diastolic, as in 120/80")
     systolic, diastolic = pair
@@ -232,13 +234,25 @@ def _understood(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
         "number": None if number is None else float(number),
         "comparator": comparator,
         "ucum_unit": reading.unit or "",
-        "loinc_code": reading.loinc_code,
+        "loinc_code": reading.loinc_code or _foreign_code(record),
         "analyte": concept.analyte if concept else "",
         "canonical_name": concept.name if concept else "",
         "canonical_number": reading.canonical_number,
         "canonical_unit": reading.canonical_unit[:100],
-        "abnormal": "" if number is None else abnormality(float(number), comparator, record),
+        "abnormal": _abnormal(number, comparator, record),
     }
+
+
+def _foreign_code(record: WrittenRecord) -> str:
+    """The source's own code, where the index does not know it."""
+    if not isinstance(record, CodedRecord) or concepts_named(record.loinc_code):
+        return ""
+    return record.loinc_code
+
+
+def _abnormal(number: Decimal | None, comparator: str, record: WrittenRecord) -> str:
+    verdict = "" if number is None else abnormality(float(number), comparator, record)
+    return verdict or (record.flag if isinstance(record, CodedRecord) else "")
 
 
 def abnormality(number: float, comparator: str, record: WrittenRecord) -> str:
@@ -270,9 +284,21 @@ def _timed(start: Moment, end: Moment | None) -> dict[str, Any]:
 
 def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:
     """The same for the same reading in another language, spelling of its unit or offset."""
-    what = f"analyte:{reading.concept.analyte}" if reading.concept else f"name:{normalised(record.indicator)}"
-    parts = [what, start.key, Precision(start.precision).value, record.source, _amount(record, reading)]
+    parts = [
+        _what(record, reading),
+        start.key,
+        Precision(start.precision).value,
+        record.source,
+        _amount(record, reading),
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _what(record: WrittenRecord, reading: Reading) -> str:
+    if reading.concept:
+        return f"analyte:{reading.concept.analyte}"
+    code = _foreign_code(record)
+    return f"loinc:{code}" if code else f"name:{normalised(record.indicator)}"
 
 
 def _amount(record: WrittenRecord, reading: Reading) -> list[str]:

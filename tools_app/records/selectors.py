@@ -7,6 +7,7 @@ from datetime import date, datetime
 from django.db.models import Q
 
 from mirobody_site.tenancy.models import Subject
+from tools_app.records.clinical import CLINICAL_PREFIX, ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision, RecordRemoval, Share
 from tools_app.records.names import normalised
 from tools_app.records.times import Moment
@@ -23,6 +24,16 @@ class Period:
 def records_of(subject: Subject, now: datetime) -> HealthRecordQuerySet:
     """The Subject's records that have not expired."""
     return HealthRecord.objects.filter(subject=subject).live(now)
+
+
+def clinical_records_of(subject: Subject, now: datetime) -> ClinicalRecordQuerySet:
+    """The Subject's clinical records that have not expired."""
+    return ClinicalRecord.objects.filter(subject=subject).live(now)
+
+
+def count_of_records(subject: Subject, now: datetime) -> int:
+    """How many records, clinical ones too, the Subject has that have not expired."""
+    return records_of(subject, now).count() + clinical_records_of(subject, now).count()
 
 
 def within(records: HealthRecordQuerySet, period: Period) -> HealthRecordQuerySet:
@@ -94,6 +105,12 @@ def removals(owner_ids: Iterable[int], since: datetime) -> list[RecordRemoval]:
 
 
 def surviving(public_ids: Iterable[str], now: datetime) -> set[str]:
-    """Those of the records that are still there and have not expired."""
-    live = HealthRecord.objects.live(now).filter(public_id__in=set(public_ids))
-    return set(live.values_list("public_id", flat=True))
+    """Those of the records, clinical ones too, that are still there and have not expired."""
+    asked = set(public_ids)
+    clinical = {public_id for public_id in asked if public_id.startswith(CLINICAL_PREFIX)}
+    readings = HealthRecord.objects.live(now).filter(public_id__in=asked - clinical)
+    alive = set(readings.values_list("public_id", flat=True)) if asked - clinical else set()
+    if clinical:
+        facts = ClinicalRecord.objects.live(now).filter(public_id__in=clinical)
+        alive |= set(facts.values_list("public_id", flat=True))
+    return alive

@@ -1,16 +1,19 @@
-"""Writes of health records: all of a batch or nothing, each reading once; deletion."""
+"""Writes of health and clinical records: all of a batch or nothing, each once; deletion."""
 
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import Q
 
 from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from tools_app.records.batch import Batch
+from tools_app.records.clinical import ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.interpretation import fingerprinted, interpret
 from tools_app.records.models import HealthRecord, HealthRecordQuerySet, RecordRemoval, Retention
 from tools_app.records.selectors import named_exactly
@@ -28,6 +31,25 @@ class Ingested:
     standardized: int
     duplicates: int
 
+    def __add__(self, other: "Ingested") -> "Ingested":
+        return Ingested(
+            self.ingested + other.ingested,
+            self.standardized + other.standardized,
+            self.duplicates + other.duplicates,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of clinical records: new ones, ones that say something else now, ones that were there as they are."""
+
+    added: int = 0
+    changed: int = 0
+    duplicates: int = 0
+
+    def __add__(self, other: "Kept") -> "Kept":
+        return Kept(self.added + other.added, self.changed + other.changed, self.duplicates + other.duplicates)
+
 
 def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
     """Keeps the batch for the account's Subject ``user`` (``""``: the default one), which is made when missing.
@@ -39,14 +61,18 @@ def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
     rows = interpret(batch, ZoneInfo(known.time_zone if known else "UTC"), now)
     with transaction.atomic():
         # Writers of one Subject wait for each other, so that each sees what the others have kept.
-        subject = lock_subject(account_id, user)
-        fresh = _without_known(fingerprinted(rows, subject), subject, batch, now)
-        HealthRecord.objects.bulk_create(fresh)
+        return keep_readings(lock_subject(account_id, user), rows, now)
+
+
+def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime) -> Ingested:
+    """Keeps interpreted rows, all for the same time. The caller holds the Subject's lock in its transaction."""
+    fresh = _without_known(fingerprinted(rows, subject), subject, now)
+    HealthRecord.objects.bulk_create(fresh)
     standardized = sum(1 for row in fresh if row.loinc_code)
     return Ingested(ingested=len(fresh), standardized=standardized, duplicates=len(rows) - len(fresh))
 
 
-def _without_known(rows: list[HealthRecord], subject: Subject, batch: Batch, now: datetime) -> list[HealthRecord]:
+def _without_known(rows: list[HealthRecord], subject: Subject, now: datetime) -> list[HealthRecord]:
     """The rows that are not kept yet. Those that are live on for as long as this batch asks; expired ones make room."""
     known = HealthRecord.objects.filter(subject=subject, fingerprint__in=[row.fingerprint for row in rows])
     live = list(known.live(now).only("fingerprint", "retention", "expires_at", "session_id"))
@@ -73,35 +99,73 @@ def _outlasts(new: HealthRecord, old: HealthRecord) -> bool:
     return bool(new.expires_at and old.expires_at and new.expires_at > old.expires_at)
 
 
+_WHAT_MAY_CHANGE = (
+    "display", "codes", "search", "status", "precision", "instant", "local_date", "end_time", "last_date", "text",
+)  # fmt: skip
+
+
+def keep_clinical(subject: Subject, rows: Sequence[ClinicalRecord], now: datetime) -> dict[str, Kept]:
+    """Keeps permanent rows, and those that are known as they are stated now; by kind what became of them.
+
+    The caller holds the Subject's lock in its transaction.
+    """
+    stated = {row.fingerprint: row for row in rows}
+    known = ClinicalRecord.objects.filter(subject=subject, fingerprint__in=stated)
+    known.exclude(pk__in=known.live(now).values("pk")).delete()
+    kept: dict[str, Kept] = defaultdict(Kept)
+    changed = []
+    for row in known:
+        new = stated.pop(row.fingerprint)
+        differs = any(getattr(row, name) != getattr(new, name) for name in _WHAT_MAY_CHANGE)
+        kept[row.kind] += Kept(changed=1) if differs else Kept(duplicates=1)
+        if differs:
+            for name in _WHAT_MAY_CHANGE:
+                setattr(row, name, getattr(new, name))
+            changed.append(row)
+    for row in stated.values():
+        row.subject = subject
+        kept[row.kind] += Kept(added=1)
+    ClinicalRecord.objects.bulk_update(changed, _WHAT_MAY_CHANGE)
+    ClinicalRecord.objects.bulk_create(stated.values())
+    for kind, twice in Counter(row.kind for row in rows).items():
+        extra = twice - sum((kept[kind].added, kept[kind].changed, kept[kind].duplicates))
+        kept[kind] += Kept(duplicates=extra)
+    return kept
+
+
 def delete_by_id(subject: Subject, public_id: str, now: datetime) -> int:
-    """Deletes one record; the number of records the caller could see that are gone: 1 or 0."""
-    return _delete(subject, HealthRecord.objects.filter(public_id=public_id), now)
+    """Deletes one record, a clinical one too; the number of those the caller could see that are gone: 1 or 0."""
+    which = Q(public_id=public_id)
+    return _delete(subject, now, HealthRecord.objects.filter(which), ClinicalRecord.objects.filter(which))
 
 
 def delete_by_indicator(subject: Subject, indicator: str, now: datetime) -> int:
     """Deletes the records with this whole written name or code; the number of visible ones that are gone."""
-    return _delete(subject, named_exactly(HealthRecord.objects.all(), indicator), now)
+    return _delete(subject, now, named_exactly(HealthRecord.objects.all(), indicator))
 
 
 def delete_all(subject: Subject, now: datetime) -> int:
-    """Deletes every record of the Subject; the number of visible ones that are gone."""
-    return _delete(subject, HealthRecord.objects.all(), now)
+    """Deletes every record of the Subject, clinical ones too; the number of visible ones that are gone."""
+    return _delete(subject, now, HealthRecord.objects.all(), ClinicalRecord.objects.all())
 
 
 def delete_session_records(subject: Subject, session_id: str, now: datetime) -> int:
     """Ends a session's working data: the records kept for it; the number of visible ones that are gone."""
     kept_for_it = HealthRecord.objects.filter(retention=Retention.SESSION, session_id=session_id)
-    return _delete(subject, kept_for_it, now)
+    return _delete(subject, now, kept_for_it)
+
+
+Records = HealthRecordQuerySet | ClinicalRecordQuerySet
 
 
 @transaction.atomic
-def _delete(subject: Subject, which: HealthRecordQuerySet, now: datetime) -> int:
+def _delete(subject: Subject, now: datetime, *which: Records) -> int:
     """Deletes those of the Subject's records and notes it, for whoever has kept what they said."""
     if not Subject.objects.select_for_update(no_key=True).filter(pk=subject.pk).first():
         return 0
-    records = which.filter(subject=subject)
-    visible = records.live(now).count()
-    if records.delete()[0]:
+    own = [records.filter(subject=subject) for records in which]
+    visible = sum(records.live(now).count() for records in own)
+    if sum(records.delete()[0] for records in own):
         RecordRemoval.objects.create(owner_id=subject.pk, removed_at=now)
     return visible
 
@@ -116,26 +180,34 @@ def sweep_records(now: datetime, batch: int) -> int:
 
     Safe to run at once with itself.
     """
+    return sum(_sweep(records.filter(expires_at__lte=now).order_by("pk"), batch) for records in _every_table())
+
+
+def _every_table() -> tuple[Records, ...]:
+    return HealthRecord.objects.all(), ClinicalRecord.objects.all()
+
+
+def _sweep(expired: Records, batch: int) -> int:
     swept = 0
-    expired = HealthRecord.objects.filter(expires_at__lte=now).order_by("pk")
-    while deleted := _sweep_batch(expired[:batch]):
+    while deleted := _sweep_batch(expired, batch):
         swept += deleted
     return swept
 
 
 @transaction.atomic
-def _sweep_batch(records: HealthRecordQuerySet) -> int:
+def _sweep_batch(records: Records, batch: int) -> int:
     """Leaves out what another one is deleting right now, and so waits for nobody."""
-    keys = list(records.select_for_update(skip_locked=True).values_list("pk", flat=True))
-    return HealthRecord.objects.filter(pk__in=keys).delete()[0] if keys else 0
+    keys = list(records[:batch].select_for_update(skip_locked=True).values_list("pk", flat=True))
+    return records.model._default_manager.filter(pk__in=keys).delete()[0] if keys else 0
 
 
 def erase_records(subject_id: int, batch: int, on_progress: Callable[[int], None]) -> int:
     """Deletes all records of a Subject that is being erased, in batches; how many. ``on_progress`` is told each."""
     erased = 0
-    records = HealthRecord.objects.filter(subject_id=subject_id).order_by("pk")
-    while keys := list(records.values_list("pk", flat=True)[:batch]):
-        gone = HealthRecord.objects.filter(pk__in=keys).delete()[0]
-        on_progress(gone)
-        erased += gone
+    for records in _every_table():
+        own = records.filter(subject_id=subject_id).order_by("pk")
+        while keys := list(own.values_list("pk", flat=True)[:batch]):
+            gone = records.filter(pk__in=keys).delete()[0]
+            on_progress(gone)
+            erased += gone
     return erased
