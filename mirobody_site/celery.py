@@ -13,6 +13,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 # Connects to the signals of workers.
 import_module("mirobody_site.workers")
+import_module("mirobody_site.monitoring")
 app.conf.beat_schedule = {
     # Expired data is invisible at once; this is how long its bytes may stay.
     # Sweeps that nobody ran in time do not pile up.

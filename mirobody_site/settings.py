@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -147,21 +148,29 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
 BUILTIN_TOOLS = env.list("BUILTIN_TOOLS", default=["query_health_data", "list_family_members"])
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")
 
+METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
+WORKER_METRICS_PORT = env.int("WORKER_METRICS_PORT", default=0)
+WORKER_METRICS_HOST = env.str("HOST", default="127.0.0.1")
+
+LOG_FORMAT = env.str("LOG_FORMAT", default="text")
+if LOG_FORMAT not in ("text", "json"):
+    raise ImproperlyConfigured("LOG_FORMAT must be text or json.")
 # Lines hold ids, counts, statuses and exception types; see mirobody_site/tenancy/log.py for what keeps content out.
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "request_id": {"()": "mirobody_site.tenancy.log.RequestIdFilter"},
+        "context": {"()": "mirobody_site.tenancy.log.LogContextFilter"},
         "task_result": {"()": "mirobody_site.tenancy.log.TaskResultFilter"},
     },
     "formatters": {
-        "line": {
+        "text": {
             "()": "mirobody_site.tenancy.log.ContentFreeFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s",
-        }
+            "format": "%(asctime)s %(levelname)s %(name)s [%(context)s] %(message)s",
+        },
+        "json": {"()": "mirobody_site.tenancy.log.JsonFormatter"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["request_id"]}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["context"]}},
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"level": "INFO"},

@@ -6,6 +6,7 @@ the process NAME, as containers want it. What the processes are stands in the Pr
 
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,6 +33,8 @@ def main(names: Sequence[str]) -> int:
     # The processes are to use this interpreter and its packages.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     os.chdir(BASE_DIR)
+    # Processes that run side by side show their figures as one; an earlier run's would be added to them.
+    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="mirobody-metrics-"))
     if names:
         os.execv("/bin/sh", ["sh", "-c", commands[names[0]]])  # noqa: S606 - it is a shell's command line
     call_command("migrate", interactive=False, verbosity=1)
@@ -54,7 +57,7 @@ def missing_settings() -> list[str]:
 
 def _run_all(commands: dict[str, str]) -> int:
     # honcho counts from the first process that ends, and has no option for it.
-    honcho.manager.KILL_WAIT = int(os.environ.get("WORKER_GRACE_SECONDS", "30")) + _KILL_AFTER_GRACE_SECONDS
+    honcho.manager.KILL_WAIT = settings.WORKER_GRACE_SECONDS + _KILL_AFTER_GRACE_SECONDS
     manager = honcho.manager.Manager()
     concurrency = {"web": 1, "beat": 1, "worker": int(os.environ.get("WORKER_PROCESSES", "1"))}
     for process in expand_processes(commands, concurrency):

@@ -3,11 +3,12 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
-from mirobody_site import health
+from mirobody_site import health, monitoring
 
 urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^healthz/?$", health.alive),
     re_path(r"^readyz/?$", health.ready),
+    re_path(r"^metrics/?$", monitoring.metrics),
     path("admin/", admin.site.urls),
     path("", include("tools_app.api.urls")),
     path("v1/", include("responses_app.api.urls")),

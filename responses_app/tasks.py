@@ -1,8 +1,12 @@
 """The door for Celery: one task a line of business, each calls one service."""
 
-from celery import shared_task
+import time
+
+from celery import Task, shared_task
 from celery.signals import worker_shutting_down
 
+from mirobody_site.tenancy.log_context import log_context
+from mirobody_site.tenancy.metrics import TURN_QUEUE_SECONDS
 from responses_app.services.dispatch import RUN_TURN
 from responses_app.services.draining import drain
 from responses_app.services.recovery import recover_turns
@@ -10,10 +14,13 @@ from responses_app.services.sweeping import sweep_expired
 from responses_app.services.turns import run_turn
 
 
-@shared_task(name=RUN_TURN)
-def run_turn_task(response_id: str, store: bool) -> None:
+@shared_task(name=RUN_TURN, bind=True)
+def run_turn_task(self: "Task[[str, bool], None]", response_id: str, store: bool) -> None:
     """Runs the accepted turn of this id; a second delivery finds nothing to do."""
-    run_turn(response_id, store=store)
+    sent = self.request.headers or {}
+    TURN_QUEUE_SECONDS.observe(max(0.0, time.time() - float(sent.get("sent_at", time.time()))))
+    with log_context(request_id=sent.get("request_id"), response_id=response_id, task_id=self.request.id):
+        run_turn(response_id, store=store)
 
 
 @shared_task(name="responses_app.recover_turns")

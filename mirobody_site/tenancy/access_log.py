@@ -1,13 +1,21 @@
-"""The access log: a line a request with method, route template, status and time. Never a path's values or a query."""
+"""The access log and its figures: method, route template, status and time. Never a path's values or a query."""
 
 import logging
 from time import monotonic
 
-from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
+from asgiref.typing import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+    HTTPResponseStartEvent,
+    Scope,
+)
 
 from mirobody_site.tenancy.envelope import send_error
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.faults import describe_fault
+from mirobody_site.tenancy.metrics import OPEN_STREAMS, count_request
 
 ROUTE_KEY = "mirobody.route"
 UNKNOWN_ROUTE = "(no route)"
@@ -30,11 +38,15 @@ class AccessLogMiddleware:
         begun = monotonic()
         state = scope.setdefault("state", {})
         status: int | None = None
+        streaming = False
 
         async def send_and_note(message: ASGISendEvent) -> None:
-            nonlocal status
+            nonlocal status, streaming
             if message["type"] == "http.response.start":
                 status = message["status"]
+                if _is_event_stream(message):
+                    streaming = True
+                    OPEN_STREAMS.inc()
             await send(message)
 
         try:
@@ -45,6 +57,17 @@ class AccessLogMiddleware:
                 raise
             await send_error(ServerError(), send_and_note)
         finally:
-            milliseconds = round((monotonic() - begun) * 1000)
-            route = state.get(ROUTE_KEY, UNKNOWN_ROUTE)
-            logger.info("%s %s %s %dms", scope["method"], route, status or "-", milliseconds)
+            if streaming:
+                OPEN_STREAMS.dec()
+            _note(scope["method"], state.get(ROUTE_KEY, UNKNOWN_ROUTE), status, monotonic() - begun)
+
+
+def _is_event_stream(start: HTTPResponseStartEvent) -> bool:
+    return any(name.lower() == b"content-type" and value == b"text/event-stream" for name, value in start["headers"])
+
+
+def _note(method: str, route: str, status: int | None, seconds: float) -> None:
+    milliseconds = round(seconds * 1000)
+    fields = {"method": method, "route": route, "status": status, "duration_ms": milliseconds}
+    logger.info("%s %s %s %dms", method, route, status or "-", milliseconds, extra=fields)
+    count_request(method, route, status, seconds)

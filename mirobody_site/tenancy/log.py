@@ -1,22 +1,25 @@
-"""How this server logs: the request id on every line; of exceptions the type and place, never the text."""
+"""How this server logs: the ids it works for on every line; of exceptions the type and place, never the text."""
 
+import json
 import logging
 import sys
+from datetime import UTC, datetime
 from types import TracebackType
 
 from django.core.signals import got_request_exception
 
 from mirobody_site.tenancy.faults import describe_fault
-from mirobody_site.tenancy.request_id import current_request_id
+from mirobody_site.tenancy.log_context import current_ids
 
 logger = logging.getLogger(__name__)
 
 
-class RequestIdFilter(logging.Filter):
-    """Puts ``request_id`` on every record; ``-`` outside a request."""
+class LogContextFilter(logging.Filter):
+    """Puts the ids of the log context on every record: as ``ids``, a mapping, and as ``context``, ``-`` without any."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = current_request_id() or "-"
+        ids = current_ids()
+        vars(record).update(ids=ids, context=" ".join(ids.values()) or "-")
         return True
 
 
@@ -43,6 +46,30 @@ class ContentFreeFormatter(logging.Formatter):
 
     def formatException(self, ei: ExceptionInfo) -> str:  # noqa: N802 - the name is the standard library's
         return describe_fault(ei[1]) if ei[1] is not None else ""
+
+
+class JsonFormatter(ContentFreeFormatter):
+    """A JSON object a line with ``time`` (UTC, ISO 8601), ``level``, ``logger``, ``message``, and what else is known.
+
+    That is ``request_id``, ``response_id``, ``task_id``; ``exception``; of requests ``method``, ``route``, ``status``;
+    ``duration_ms``.
+    """
+
+    _FIELDS = ("method", "route", "status", "duration_ms")
+
+    def format(self, record: logging.LogRecord) -> str:
+        values = vars(record)
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            **values.get("ids", {}),
+            "message": record.getMessage().split("\n", 1)[0],
+            **{name: values[name] for name in self._FIELDS if values.get(name) is not None},
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
 
 
 def log_unhandled_exceptions() -> None:

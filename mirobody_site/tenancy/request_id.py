@@ -5,18 +5,13 @@ Works on ASGI messages, outside of Django, so that answers Django's middleware n
 
 import re
 import secrets
-from contextvars import ContextVar
 
 from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, HTTPScope, Scope
 
+from mirobody_site.tenancy.log_context import log_context
+
 HEADER = b"x-request-id"
 _SANE = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
-_current: ContextVar[str | None] = ContextVar("request_id", default=None)
-
-
-def current_request_id() -> str | None:
-    """The id of the request being served, or ``None`` outside of one. Threads see it when they copy the context."""
-    return _current.get()
 
 
 class RequestIdMiddleware:
@@ -35,11 +30,8 @@ class RequestIdMiddleware:
                 message["headers"] = [*message["headers"], (HEADER, request_id.encode())]
             await send(message)
 
-        token = _current.set(request_id)
-        try:
+        with log_context(request_id=request_id):
             return await self.app(scope, receive, send_with_id)
-        finally:
-            _current.reset(token)
 
 
 def _request_id(scope: HTTPScope) -> str:

@@ -1,5 +1,6 @@
 """Sends an accepted turn to whoever runs it: a Celery worker, or the same task on a thread of this process."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, cast
@@ -10,22 +11,24 @@ from django.db import connections
 from kombu.exceptions import OperationalError
 
 from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.log_context import current_request_id
 
 RUN_TURN = "responses_app.run_turn"
 """The task's name; it lives in tasks.py, above this room."""
 
 
 def dispatch_turn(response_id: str, *, store: bool) -> None:
-    """Has the turn run soon. With a broker the message carries the id, and whether the turn has a row, alone.
+    """Has the turn run soon. With a broker the message carries its id, whether it has a row, the request's id and the
+    time, alone.
 
     Sent again it does no harm: a turn is taken once. Raises ``ServerError`` when the broker cannot be reached.
     """
-    task = current_app.tasks[RUN_TURN]
+    headers = {"request_id": current_request_id() or "", "sent_at": str(time.time())}
     if not settings.CELERY_BROKER_URL:
-        _threads().submit(_run_here, response_id, store)
+        _threads().submit(_run_here, response_id, store, headers)
         return
     try:
-        task.apply_async((response_id, store))
+        current_app.tasks[RUN_TURN].apply_async((response_id, store), headers=headers)
     except OperationalError as error:
         raise ServerError from error
 
@@ -46,8 +49,8 @@ def _threads() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(settings.TURN_THREADS, thread_name_prefix="turn")
 
 
-def _run_here(response_id: str, store: bool) -> None:
+def _run_here(response_id: str, store: bool, headers: dict[str, str]) -> None:
     try:
-        current_app.tasks[RUN_TURN].apply((response_id, store))
+        current_app.tasks[RUN_TURN].apply((response_id, store), headers=headers)
     finally:
         connections.close_all()

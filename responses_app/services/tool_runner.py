@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextvars import copy_context
 from functools import cache
 from typing import Any
 
@@ -35,7 +36,7 @@ class ServerTools:
     ) -> Iterator[tuple[int, ToolOutcome]]:
         """Runs the calls side by side; each outcome comes as it lands."""
         running = {
-            _threads().submit(self._run_in_thread, name, arguments): index
+            _threads().submit(copy_context().run, self._run_in_thread, name, arguments): index
             for index, (name, arguments) in enumerate(calls)
         }
         landed: set[Future[ToolOutcome]] = set()
@@ -54,7 +55,8 @@ class ServerTools:
             return self._run(self._specs[name], arguments)
         finally:
             connections.close_all()
-            log.info("tool %s took %d ms", name, (time.monotonic() - started) * 1000)
+            milliseconds = round((time.monotonic() - started) * 1000)
+            log.info("tool %s took %d ms", name, milliseconds, extra={"duration_ms": milliseconds})
 
     def _run(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> ToolOutcome:
         try:

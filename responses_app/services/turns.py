@@ -13,6 +13,7 @@ from django.utils import timezone
 from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.metrics import count_turn
 from responses_app.engine.assembly import Closing
 from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
 from responses_app.engine.loop import AgentTurn, Limits, Turn, UnpreparedTurn
@@ -74,8 +75,16 @@ def _run(order: TurnOrder) -> None:
         turn.ending = Failed(ServerError("The server was stopped while it ran this response."))
     closing = released(partial(_stored_closing, order, turn))
     publisher.finish(closing, _answer(closing, turn.ending))
-    milliseconds = (time.monotonic() - started) * 1000
-    log.info("turn %s %s after %d ms", order.response_id, closing.response["status"], milliseconds)
+    _measure(closing, turn.ending, time.monotonic() - started)
+
+
+def _measure(closing: Closing, ending: Ending, seconds: float) -> None:
+    outcome = "handoff" if isinstance(ending, AwaitClient) else closing.response["status"]
+    milliseconds = round(seconds * 1000)
+    log.info("turn %s after %d ms", outcome, milliseconds, extra={"duration_ms": milliseconds})
+    usage = closing.response["usage"]
+    billed = usage["billed_tokens"] if usage else {"input": 0, "output": 0}
+    count_turn(outcome, seconds, billed["input"], billed["output"])
 
 
 def _take(response_id: str, store: bool) -> TurnOrder | None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from mirobody_site.tenancy.log import RequestIdFilter
+from mirobody_site.tenancy.log import LogContextFilter
 from tests.support import probe_urls
 from tests.support.envelope import assert_error
 from tests.support.server import Account
@@ -31,7 +31,7 @@ def log_records(server: str) -> Iterator["queue.Queue[logging.LogRecord]"]:
     """Everything the server logs from now on."""
     records: queue.Queue[logging.LogRecord] = queue.Queue()
     handler = QueueHandler(records)
-    handler.addFilter(RequestIdFilter())
+    handler.addFilter(LogContextFilter())
     logging.getLogger().addHandler(handler)
     yield records
     logging.getLogger().removeHandler(handler)
@@ -42,7 +42,7 @@ def lines_of(response: httpx.Response, records: "queue.Queue[logging.LogRecord]"
     lines = []
     while True:
         record = records.get(timeout=20)
-        if vars(record)["request_id"] != response.headers["x-request-id"]:
+        if vars(record)["ids"].get("request_id") != response.headers["x-request-id"]:
             continue
         lines.append(record.getMessage())
         if record.name.endswith("access_log") and record.levelno == logging.INFO:
