@@ -4,7 +4,9 @@
 the process NAME, as containers want it. What the processes are stands in the Procfile.
 """
 
+import math
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -33,6 +35,8 @@ def main(names: Sequence[str]) -> int:
     # The processes are to use this interpreter and its packages.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     os.chdir(BASE_DIR)
+    # Streams end after the turns that they read.
+    os.environ.setdefault("WEB_GRACE_SECONDS", str(math.ceil(settings.WORKER_GRACE_SECONDS) + 5))
     # Processes that run side by side show their figures as one; an earlier run's would be added to them.
     os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="mirobody-metrics-"))
     if names:
@@ -63,6 +67,7 @@ def _run_all(commands: dict[str, str]) -> int:
     for process in expand_processes(commands, concurrency):
         manager.add_process(process.name, process.cmd, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     manager.loop()
+    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
     return int(manager.returncode)
 
 

@@ -7,7 +7,6 @@ from django.conf import settings
 
 from responses_app.engine.ports import ModelBackend
 from responses_app.llm.analyst import Analyst
-from responses_app.llm.measuring import MeasuredBackend
 from responses_app.llm.provider import ChatCompletionsProvider
 
 logger = logging.getLogger(__name__)
@@ -28,7 +27,7 @@ def model_backend() -> ModelBackend:
 def _backend(base_url: str, api_key: str, flash: str, expert: str, timeout: float) -> ModelBackend:
     if not base_url:
         logger.warning("LLM_BASE_URL is empty: the built-in analyst answers. It is no language model.")
-        return MeasuredBackend(Analyst())
+        return Analyst()
     logger.info("the provider at LLM_BASE_URL answers with its models %s and %s", flash, expert)
     models = {"mirobody-flash": flash, "mirobody-expert": expert}
-    return MeasuredBackend(ChatCompletionsProvider(base_url=base_url, api_key=api_key, models=models, timeout=timeout))
+    return ChatCompletionsProvider(base_url=base_url, api_key=api_key, models=models, timeout=timeout)

@@ -22,6 +22,7 @@ from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
 from responses_app.engine.transcript import entries_from_input
 from responses_app.llm.backends import model_backend
+from responses_app.llm.measuring import MeasuredBackend
 from responses_app.models import PendingCall, Response, Session
 from responses_app.models.response import ResponseQuerySet
 from responses_app.protocol.events import Event
@@ -74,8 +75,8 @@ def _run(order: TurnOrder) -> None:
     if isinstance(turn.ending, Cancelled) and publisher.broken_off:
         turn.ending = Failed(ServerError("The server was stopped while it ran this response."))
     closing = released(partial(_stored_closing, order, turn))
-    publisher.finish(closing, _answer(closing, turn.ending))
     _measure(closing, turn.ending, time.monotonic() - started)
+    publisher.finish(closing, _answer(closing, turn.ending))
 
 
 def _measure(closing: Closing, ending: Ending, seconds: float) -> None:
@@ -149,7 +150,7 @@ def _tell_cancelled(order: TurnOrder) -> None:
 def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
     try:
         turn = released(partial(_turn, order))
-        return AgentTurn(turn, model_backend(), _server_tools(order), publisher.stop_requested)
+        return AgentTurn(turn, MeasuredBackend(model_backend()), _server_tools(order), publisher.stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))

@@ -1,14 +1,12 @@
 """A server with workers is ready as long as one of them lives."""
 
-import time
-from collections.abc import Callable
-
 import httpx
 import pytest
 from pytest_django import Settings
 
 from mirobody_site import workers
 from mirobody_site.workers import Heartbeat, live_workers
+from tests.mirobody_site.waiting import wait_until
 from tests.support.redis_server import RedisServer, redis_server, shared_redis_server
 
 __all__ = ["redis_server", "shared_redis_server"]
@@ -20,13 +18,6 @@ def served(redis_server: RedisServer, settings: Settings, monkeypatch: pytest.Mo
     settings.REDIS_URL = settings.CELERY_BROKER_URL = redis_server.url
     monkeypatch.setattr(workers, "RENEW_SECONDS", 0.05)
     return redis_server
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def workers_check(anonymous: httpx.Client) -> tuple[int, str]:
