@@ -3,11 +3,12 @@
 from django.urls import re_path
 
 from responses_app.api.conversations import SessionView, SubjectView
-from responses_app.api.views import InputItemsView, ResponsesView, ResponseView
+from responses_app.api.views import CancelView, InputItemsView, ResponsesView, ResponseView
 
 urlpatterns = [
     re_path(r"^responses/?$", ResponsesView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/?$", ResponseView.as_view()),
+    re_path(r"^responses/(?P<response_id>[^/]+)/cancel/?$", CancelView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/input_items/?$", InputItemsView.as_view()),
     # A name may hold an escaped slash, which Django sees as a plain one.
     re_path(r"^sessions/(?P<session_id>.+)$", SessionView.as_view()),

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import cast
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
@@ -17,8 +18,10 @@ from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
+from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
 from responses_app.services.intake import accept
+from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming import reading
@@ -31,16 +34,20 @@ _ABANDONED_SECONDS = 5
 """How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
 _FORGOTTEN_SECONDS = 60
 """How long its events stay then."""
+_STOP_SECONDS = 20.0
+"""How long a caller who cancels waits for the turn's end: many times what a live turn takes to notice."""
 
 
 class ResponsesView(AsyncApiView):
     """``/v1/responses``."""
 
     async def post(self, request: Request) -> HttpResponseBase:
-        """Creates a response: its stream, or its last word as JSON."""
+        """Creates a response: its stream, its last word as JSON, or at once that it is queued."""
         order = await in_thread(_accepted, request)
         if order.request.stream:
             return _event_stream(_followed(order))
+        if order.request.background:
+            return _json(queued_answer(order))
         return await _json_answer(order)
 
 
@@ -51,15 +58,28 @@ class ResponseView(AsyncApiView):
         """The stored response, or with ``?stream=true`` its events, from the start or after ``starting_after``."""
         wants_stream = _flag(request, "stream")
         starting_after = _whole_number(request, "starting_after")
-        row = await in_thread(retrieve, _account_id(request), response_id, named_user(request))
+        find = partial(retrieve, _account_id(request), response_id, named_user(request))
+        row = await in_thread(find)
         if not wants_stream:
-            return HttpResponse(await in_thread(shown_body, row), content_type="application/json")
-        return _event_stream(await _stored_stream(row, starting_after))
+            return _json(await in_thread(shown_body, row))
+        return _event_stream(await _stored_stream(row, find, starting_after))
 
     async def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         """Deletes the stored response."""
         await in_thread(_retrieve_and_delete, _account_id(request), response_id, named_user(request))
         return JsonResponse({"id": response_id, "object": "response.deleted", "deleted": True})
+
+
+class CancelView(AsyncApiView):
+    """``/v1/responses/{response_id}/cancel``."""
+
+    async def post(self, request: Request, response_id: str) -> HttpResponseBase:
+        """Cancels the response if it still runs, and answers with it once it has ended."""
+        named = (_account_id(request), response_id, _user_of_action(request))
+        row = await in_thread(cancel, *named)
+        if row.status in RUNNING:
+            row = await _stopped(*named)
+        return _json(await in_thread(shown_body, row))
 
 
 class InputItemsView(AsyncApiView):
@@ -79,6 +99,23 @@ def _accepted(request: Request) -> TurnOrder:
     user = named_user(request, body.get("user"))
     parsed = parse_request(body, _NAMES, strict=request.headers.get("X-Mirobody-Strict") == "1")
     return accept(_account_id(request), user, parsed, _wants_side_channel(request, parsed))
+
+
+def _user_of_action(request: Request) -> str | None:
+    """The Subject that a call without parameters of its own names; SDKs send it no body at all."""
+    body = read_json_object(request) if request.body else {}
+    return named_user(request, body.get("user"))
+
+
+async def _stopped(account_id: int, response_id: str, user: str | None) -> Response:
+    """The response once its turn, which was asked to stop, has ended; as it is when that takes too long."""
+    try:
+        await asyncio.wait_for(event_log().answer(response_id), _STOP_SECONDS)
+    except TimeoutError:
+        pass
+    except LogGone:
+        return await in_thread(cancel_unreachable, account_id, response_id, user)
+    return await in_thread(cancelled_or_running, account_id, response_id, user)
 
 
 def _account_id(request: Request) -> int:
@@ -142,7 +179,9 @@ def _abandon(order: TurnOrder) -> None:
         loop.call_later(_FORGOTTEN_SECONDS, event_log().discard, order.response_id)
 
 
-async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
+async def _stored_stream(
+    row: Response, find: Callable[[], Response], starting_after: int | None
+) -> AsyncGenerator[bytes, None]:
     """The events from the log while it is there and may be shown, else rebuilt from the stored object."""
     if not await in_thread(may_follow, row):
         return await _rebuilt(row, starting_after)
@@ -150,7 +189,8 @@ async def _stored_stream(row: Response, starting_after: int | None) -> AsyncGene
     try:
         first = await anext(chunks)
     except LogGone:
-        return await _rebuilt(row, starting_after)
+        # It may have ended, or been deleted, since it was read.
+        return await _rebuilt(await in_thread(find), starting_after)
     return _joined(first, chunks)
 
 
@@ -174,6 +214,10 @@ async def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[
 
 async def _one_chunk(chunk: bytes) -> AsyncGenerator[bytes, None]:
     yield chunk
+
+
+def _json(body: str) -> HttpResponse:
+    return HttpResponse(body, content_type="application/json")
 
 
 def _event_stream(chunks: AsyncGenerator[bytes, None]) -> StreamingHttpResponse:

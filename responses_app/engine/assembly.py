@@ -23,6 +23,7 @@ from responses_app.protocol.response import (
     Status,
     function_call_item,
     message_item,
+    queued,
     reasoning_item,
     summary_part,
     text_part,
@@ -59,10 +60,11 @@ class Assembly:
         self._evidence_steps: dict[str, list[int]] = {"health_records": [], "citations": []}
 
     def opening(self) -> list[Event]:
-        """The first two events, with the whole snapshot."""
-        return self._numbered(
-            [events.lifecycle("created", self._response), events.lifecycle("in_progress", self._response)]
-        )
+        """The first two events, with the whole snapshot; of a background response what follows ``announcement``."""
+        announced = announcement(self._response)
+        self._sequence = len(announced)
+        created = [] if announced else [events.lifecycle("created", self._response)]
+        return self._numbered([*created, events.lifecycle("in_progress", self._response)])
 
     def step_begins(self) -> None:
         """Text and reasoning of one step are set off from those of the step before."""
@@ -202,6 +204,14 @@ class Assembly:
         numbered = number(happened, self._sequence)
         self._sequence += len(numbered)
         return numbered
+
+
+def announcement(response: ResponseObject) -> list[Event]:
+    """The events of a background response that are told before its turn begins; none of another one."""
+    if not response["background"]:
+        return []
+    snapshot = queued(response)
+    return number([events.lifecycle("created", snapshot), events.lifecycle("queued", snapshot)], 0)
 
 
 def number(happened: Iterable[Event], first: int) -> list[Event]:

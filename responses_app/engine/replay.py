@@ -3,6 +3,7 @@
 from typing import Any
 
 from responses_app.engine.assembly import (
+    announcement,
     handed_off,
     message_begins,
     message_ends,
@@ -33,7 +34,8 @@ _TERMINAL = {"completed": "completed", "failed": "failed", "incomplete": "incomp
 def replayed_events(response: ResponseObject, side_channel: bool) -> list[Event]:
     """The events of a finished ``response``, numbered from 0."""
     snapshot = response | _NOT_YET
-    happened = [events.lifecycle("created", snapshot), events.lifecycle("in_progress", snapshot)]
+    happened = announcement(snapshot) or [events.lifecycle("created", snapshot)]
+    happened.append(events.lifecycle("in_progress", snapshot))
     if side_channel:
         for step in response["tool_steps"]:
             happened += _server_step(step)

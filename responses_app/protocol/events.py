@@ -15,7 +15,7 @@ RESULT_CHARACTERS = 4096
 
 
 def lifecycle(kind: str, response: ResponseObject) -> Event:
-    """``response.created``, ``.in_progress``, ``.completed``, ``.incomplete`` or ``.failed``, with a whole snapshot."""
+    """``response.created``, ``.queued``, ``.in_progress`` or how it ended, with a whole snapshot."""
     return {"type": f"response.{kind}", "response": response}
 
 

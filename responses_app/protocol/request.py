@@ -186,7 +186,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
     _check_model(request)
     _check_input(request)
     _check_tools(request, names)
-    _check_session(request)
+    _check_storing(request)
     _refuse_unsupported(request)
     return request
 
@@ -262,16 +262,21 @@ def _check_tools(request: ResponseRequest, names: ToolNames) -> None:
                 )
 
 
-def _check_session(request: ResponseRequest) -> None:
-    if request.session_id is not None and not request.store:
+def _check_storing(request: ResponseRequest) -> None:
+    if request.store:
+        return
+    if request.background:
+        raise InvalidRequestError(
+            "A response that is not stored cannot run in the background: 'background' needs 'store'.",
+            param="background",
+        )
+    if request.session_id is not None:
         raise InvalidRequestError(
             "A response that is not stored cannot belong to a session: 'session_id' needs 'store'.", param="session_id"
         )
 
 
 def _refuse_unsupported(request: ResponseRequest) -> None:
-    if request.background:
-        raise _unsupported("background", "Unsupported value: 'background' can only be false.")
     if request.mode == "model":
         raise _unsupported("mode", "Unsupported value: 'mode' can only be 'agent'.")
     if request.text.format is not None and request.text.format.type != "text":

@@ -66,6 +66,11 @@ def new_response(identity: Identity, request: ResponseRequest) -> ResponseObject
     }
 
 
+def queued(response: ResponseObject) -> ResponseObject:
+    """A background response as it is shown until its turn begins."""
+    return response | {"status": "queued"}
+
+
 def _echoed_choice(request: ResponseRequest) -> Any:
     if request.named_tool is not None:
         return {"type": "function", "name": request.named_tool}

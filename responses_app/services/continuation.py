@@ -58,10 +58,11 @@ def previous_for(subject_id: int | None, request: ResponseRequest, now: datetime
 def _named_previous(subject_id: int | None, request: ResponseRequest) -> Response | None:
     if request.previous_response_id is None:
         return None
-    previous = find_previous(subject_id, request.previous_response_id)
+    found = find_previous(subject_id, request.previous_response_id)
+    previous = fail_if_lost(found) if found else None
     if previous is None:
         raise previous_not_found(request.previous_response_id)
-    return fail_if_lost(previous)
+    return previous
 
 
 def _held(previous: Response) -> Conversation:

@@ -19,6 +19,7 @@ from responses_app.services.continuation import Place, place_for, previous_for
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
 from responses_app.services.lost_turns import fail_turn_never_sent
+from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
 from responses_app.services.turn_order import TurnOrder, request_from_row, request_to_json
@@ -98,7 +99,7 @@ def _insert(order: TurnOrder, subject_id: int, place: Place, now: datetime) -> N
         subject_id=subject_id,
         conversation=conversation,
         previous=place.previous,
-        status="in_progress",
+        status="queued" if order.request.background else "in_progress",
         side_channel=order.side_channel,
         input=json.dumps(request.pop("input")),
         request=json.dumps(request),
@@ -124,6 +125,8 @@ def _claim(order: TurnOrder, now: datetime) -> None:
 def _start_on_commit(order: TurnOrder) -> None:
     # Open before anybody can see the response, and stop it.
     event_log().open(order.response_id, turn_lifetime())
+    if order.request.background:
+        event_log().append(order.response_id, 0, announced_frames(order))
     transaction.on_commit(partial(_send, order))
 
 

@@ -21,14 +21,13 @@ _BATCH = 500
 """So many turns are failed at once; the next run takes the rest."""
 
 
-def fail_if_lost(row: Response) -> Response:
-    """The row as it is now: one that still runs past its lease has failed. Raises ``Response.DoesNotExist`` when it was
-    deleted meanwhile."""
+def fail_if_lost(row: Response) -> Response | None:
+    """The row as it is now: one that still runs past its lease has failed. ``None``: it is gone meanwhile."""
     now = timezone.now()
-    if row.status in RUNNING and row.lease_until <= now:
-        _fail(row, Q(lease_until__lte=now))
-        row.refresh_from_db()
-    return row
+    if row.status not in RUNNING or row.lease_until > now:
+        return row
+    _fail(row, Q(lease_until__lte=now))
+    return Response.objects.live(now).filter(pk=row.pk).first()
 
 
 def fail_lost_turns() -> int:

@@ -12,6 +12,7 @@ from responses_app.protocol.input_listing import listed_input
 from responses_app.selectors import find_response
 from responses_app.services.leave_behind import body_without_gone, has_lost_results
 from responses_app.services.lost_turns import fail_if_lost
+from responses_app.services.queueing import queued_body
 from responses_app.streaming.sse import DONE, encode_event
 
 _PAGE = 20
@@ -20,15 +21,16 @@ _LARGEST_PAGE = 100
 
 def retrieve(account_id: int, response_id: str, user: str | None) -> Response:
     """The account's response as it is now. Raises ``NotFoundError`` for all it may not or cannot see."""
-    row = find_response(account_id, response_id, user)
+    found = find_response(account_id, response_id, user)
+    row = fail_if_lost(found) if found else None
     if row is None:
         raise NotFoundError(f"Response with id '{response_id}' not found.")
-    return fail_if_lost(row)
+    return row
 
 
 def shown_body(row: Response) -> str:
     """The response object as JSON text, without tool results whose records are gone."""
-    return body_without_gone(row, timezone.now())
+    return queued_body(row) if row.status == "queued" else body_without_gone(row, timezone.now())
 
 
 def may_follow(row: Response) -> bool:

@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from django.conf import settings
@@ -102,11 +103,12 @@ def _taken_from_slot(response_id: str) -> TurnOrder | None:
 
 
 def _taken_row(response_id: str) -> TurnOrder | None:
-    untaken = _untaken(Response.objects.filter(pk=response_id, deleted_at=None))
+    waiting = untaken(Response.objects.filter(pk=response_id, deleted_at=None))
     # Read first: it may be deleted as soon as it is taken.
-    row = untaken.select_related("subject").first()
+    row = waiting.select_related("subject").first()
     now = timezone.now()
-    return order_from_row(row) if row and untaken.update(started_at=now, lease_until=lease_end(now)) else None
+    begun = {"status": "in_progress", "started_at": now, "lease_until": lease_end(now)}
+    return order_from_row(row) if row and waiting.update(**begun) else None
 
 
 def _lease_what_it_holds(order: TurnOrder) -> None:
@@ -124,7 +126,8 @@ def _lease_what_it_holds(order: TurnOrder) -> None:
         log.warning("what turn %s holds could not be leased: %s", order.response_id, type(error).__name__)
 
 
-def _untaken(responses: ResponseQuerySet) -> ResponseQuerySet:
+def untaken(responses: ResponseQuerySet) -> ResponseQuerySet:
+    """Those whose turn nobody has begun yet."""
     return responses.running().filter(started_at=None)
 
 
@@ -133,18 +136,32 @@ def cancel_untaken(responses: ResponseQuerySet) -> None:
 
     Whoever waits for one is told that it was cancelled, once the transaction is over.
     """
-    for row in _untaken(responses).select_related("subject"):
-        if _untaken(Response.objects.filter(pk=row.pk)).update(started_at=timezone.now()):
-            transaction.on_commit(partial(_tell_cancelled, order_from_row(row)))
+    for row in untaken(responses).select_related("subject"):
+        if untaken(Response.objects.filter(pk=row.pk)).update(started_at=timezone.now()):
+            transaction.on_commit(partial(tell, cancelled_turn(order_from_row(row))))
 
 
-def _tell_cancelled(order: TurnOrder) -> None:
-    publisher = _Publisher(order)
+@dataclass(frozen=True, slots=True)
+class UnbegunTurn:
+    """All that is said of a turn that never begins."""
+
+    order: TurnOrder
+    opening: list[Event]
+    closing: Closing
+
+
+def cancelled_turn(order: TurnOrder) -> UnbegunTurn:
+    """The turn of a response that is cancelled before anybody begins it."""
     turn = UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Cancelled())
-    for batch in turn.events():
-        publisher.publish(batch)
-    closing = turn.close(turn.ending)
-    publisher.finish(closing, _answer(closing, turn.ending))
+    opening = [event for batch in turn.events() for event in batch]
+    return UnbegunTurn(order, opening, turn.close(turn.ending))
+
+
+def tell(turn: UnbegunTurn) -> None:
+    """Whoever waits for the turn is told that it was cancelled."""
+    publisher = _Publisher(turn.order)
+    publisher.publish(turn.opening)
+    publisher.finish(turn.closing, _answer(turn.closing, Cancelled()))
 
 
 def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:

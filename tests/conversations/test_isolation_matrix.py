@@ -266,6 +266,7 @@ ACCOUNT_DOORS: dict[str, AccountDoor] = {
     ),
     "input items": lambda caller, name, kwargs: caller.api.get(response_path(name, "/input_items"), **kwargs),
     "delete": lambda caller, name, kwargs: caller.api.delete(response_path(name), **kwargs),
+    "cancel": lambda caller, name, kwargs: caller.api.post(response_path(name, "/cancel"), **kwargs),
 }
 OF_THE_ACCOUNT = ("another Subject's", "the default Subject's", "a named Subject's")
 """What a call that names no Subject may read: it is the account's."""
@@ -298,6 +299,7 @@ CREATING: dict[str, Json] = {
     "json": {},
     "stream": {"stream": True},
     "unstored": {"store": False},
+    "background": {"background": True},
     "in a session": {"session_id": "a-new-session"},
 }
 creating = pytest.mark.parametrize("options", CREATING.values(), ids=CREATING.keys())
@@ -498,7 +500,7 @@ def test_malformed_ids_of_a_live_response(world: World, upstream: Upstream, near
     _, things = world.cases["another account's namesake's"]
     name, nobodys = near(things.response), made_up_like(things.response)
     before = world.state()
-    for door in ("get", "stream", "input items", "delete"):
+    for door in ("get", "stream", "input items", "delete", "cancel"):
         answer, expected = (ACCOUNT_DOORS[door](world.ann, each, {}) for each in (name, nobodys))
         assert answer.status_code == 404
         assert answer.json()["error"] == expected.json()["error"] | {"message": answer.json()["error"]["message"]}

@@ -34,6 +34,12 @@ Json = dict[str, Any]
 
 DONE = b"data: [DONE]\n\n"
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+OPENING = {"response.created": "in_progress", "response.in_progress": "in_progress"}
+OPENING_IN_BACKGROUND = {
+    "response.created": "queued",
+    "response.queued": "queued",
+    "response.in_progress": "in_progress",
+}
 TERMINAL_OF_STATUS = {
     "completed": "response.completed",
     "failed": "response.failed",
@@ -217,14 +223,15 @@ def _check_error(event: Json) -> None:
 
 def _check_lifecycle(events: list[Json]) -> None:
     kinds = [event["type"] for event in events]
-    require(kinds[:2] == ["response.created", "response.in_progress"], f"the stream starts with {kinds[:2]}")
+    opening = _opening(events)
+    require(kinds[: len(opening)] == list(opening), f"the stream starts with {kinds[: len(opening)]}")
     require(kinds[-1] in TERMINAL, f"the stream ends with {kinds[-1]}")
     lifecycle = [event for event in events if "response" in event]
-    require(len(lifecycle) == 3, f"lifecycle events are {[event['type'] for event in lifecycle]}")
+    require(len(lifecycle) == len(opening) + 1, f"lifecycle events are {[event['type'] for event in lifecycle]}")
     _check_error_place(kinds)
-    created, started, final = (event["response"] for event in lifecycle)
-    for snapshot in (created, started):
-        require(snapshot["status"] == "in_progress", f"a first snapshot is {snapshot['status']}")
+    *snapshots, final = (event["response"] for event in lifecycle)
+    for snapshot, status in zip(snapshots, opening.values(), strict=True):
+        require(snapshot["status"] == status, f"a first snapshot is {snapshot['status']}")
         empty = not (snapshot["output"] or snapshot["output_text"] or snapshot["tool_steps"])
         require(empty, "a first snapshot has output already")
         changed = {key for key in final if final[key] != snapshot[key]} - CHANGES_IN_A_TURN
@@ -233,6 +240,12 @@ def _check_lifecycle(events: list[Json]) -> None:
     if final["status"] == "failed":
         said = {name: events[-2]["error"][name] for name in ("type", "code", "message")}
         require(final["error"] == said, "the failed response's error is not the error event's")
+
+
+def _opening(events: list[Json]) -> dict[str, str]:
+    """The first events, each with the status in its snapshot: a background response is queued first."""
+    background = bool(events) and events[0].get("response", {}).get("background")
+    return OPENING_IN_BACKGROUND if background else OPENING
 
 
 def _check_error_place(kinds: list[str]) -> None:
@@ -245,7 +258,7 @@ class _ItemReader:
     """Reads the events between ``response.in_progress`` and the end as whole items, one after the other."""
 
     def __init__(self, events: list[Json]) -> None:
-        inside = [event for event in events[2:-1] if event["type"] not in SIDE_CHANNEL]
+        inside = [event for event in events[len(_opening(events)) : -1] if event["type"] not in SIDE_CHANNEL]
         self._events = [event for event in inside if event["type"] != "error"]
         self._items: list[Json] = []
         self._added: Json = {}
@@ -329,7 +342,7 @@ class _ItemReader:
 
 
 def _check_side_channel(events: list[Json], final: Json) -> None:
-    side = [event for event in events[2:] if event["type"] in SIDE_CHANNEL]
+    side = [event for event in events[len(_opening(events)) :] if event["type"] in SIDE_CHANNEL]
     require(len(side) == sum(event["type"] in SIDE_CHANNEL for event in events), "a tool event before its time")
     calls = {event["tool_step"]["id"]: event["tool_step"] for event in side if event["type"] == TOOL_CALL}
     counts = Counter((event["type"], event["tool_step"]["id"]) for event in side)

@@ -8,12 +8,14 @@ stream = create_stream(api, input=f"How am I? {mark}")
 import secrets
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 from pytest_django import Settings
 
+from responses_app.services.dispatch import dispatch_turn
 from tests.support.grammar import Stream, check_response
 from tests.support.sse import open_stream
 from tests.support.upstream import Step, Upstream
@@ -65,6 +67,43 @@ def ask(request: pytest.FixtureRequest, api: httpx.Client) -> Ask:
         return response
 
     return asked
+
+
+class HeldTurns:
+    """Accepted turns that nobody begins until they are let go, as on a server whose workers are all busy."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self._held: list[Callable[[], None]] = []
+        self._holds = True
+
+    def dispatch(self, response_id: str, *, store: bool) -> None:
+        """Takes the place of ``dispatch_turn``."""
+        self.ids.append(response_id)
+        self._held.append(partial(dispatch_turn, response_id, store=store))
+        if not self._holds:
+            self._send()
+
+    def hold(self) -> None:
+        """Holds again what is accepted from now on."""
+        self._holds = True
+
+    def let_go(self) -> None:
+        """All begin, and none is held any more."""
+        self._holds = False
+        self._send()
+
+    def _send(self) -> None:
+        while self._held:
+            self._held.pop(0)()
+
+
+@pytest.fixture
+def held_turns(monkeypatch: pytest.MonkeyPatch) -> HeldTurns:
+    """Holds every turn that is accepted from now on."""
+    held = HeldTurns()
+    monkeypatch.setattr("responses_app.services.intake.dispatch_turn", held.dispatch)
+    return held
 
 
 @pytest.fixture

@@ -172,8 +172,6 @@ OUT_OF_RANGE = [
 ]
 
 NOT_YET = [
-    ({"background": True}, "background"),
-    ({"background": True, "store": False}, "background"),
     ({"mode": "model"}, "mode"),
     ({"text": {"format": {"type": "json_object"}}}, "text"),
     ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}}}}, "text"),
