@@ -181,7 +181,5 @@ LOGGING = {
         "uvicorn.error": {"level": "INFO"},
         "celery.app.trace": {"level": "WARNING", "filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-        "openai": {"level": "WARNING"},
     },
 }

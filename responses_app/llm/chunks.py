@@ -29,22 +29,31 @@ _STOP_REASONS: MappingProxyType[str, StopReason] = MappingProxyType(
 
 _ERROR_STATUSES = range(400, 600)
 
+MAX_FRAME_BYTES = 8 * 1024 * 1024
+"""Far above what a whole tool call or answer in one chunk takes; more is no chunk, and would be held until it ends."""
+
 
 class SseDecoder:
     """Bytes in, the ``data`` of whole frames out. Line ends LF or CRLF; comments and other fields are passed over."""
 
     def __init__(self) -> None:
         self._rest: list[bytes] = []
+        self._rest_bytes = 0
         self._data: list[bytes] = []
+        self._data_bytes = 0
 
     def feed(self, received: bytes) -> list[bytes]:
-        """The frames that ``received`` completes."""
-        if b"\n" not in received:
-            self._rest.append(received)
-            return []
-        *lines, rest = b"".join([*self._rest, received]).split(b"\n")
-        self._rest = [rest]
-        return self._frames(lines)
+        """The frames that ``received`` completes. Raises ``ProviderError`` for a frame above ``MAX_FRAME_BYTES``."""
+        frames: list[bytes] = []
+        if b"\n" in received:
+            *lines, received = b"".join([*self._rest, received]).split(b"\n")
+            self._rest, self._rest_bytes = [], 0
+            frames = self._frames(lines)
+        self._rest.append(received)
+        self._rest_bytes += len(received)
+        if self._rest_bytes + self._data_bytes > MAX_FRAME_BYTES:
+            raise ProviderError(faults.UNREADABLE)
+        return frames
 
     def end(self) -> list[bytes]:
         """The frame that the end of the stream completes, if any."""
@@ -57,10 +66,12 @@ class SseDecoder:
         line = line.rstrip(b"\r")
         if line.startswith(b"data:"):
             self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            self._data_bytes += len(line)
         if line or not self._data:
             return None
         frame = b"\n".join(self._data)
         self._data.clear()
+        self._data_bytes = 0
         return frame
 
 

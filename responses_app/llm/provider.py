@@ -1,141 +1,151 @@
 """The model back end over any OpenAI-compatible chat-completions endpoint. No Django: it is given plain values.
 
-The official client makes the request and names the faults; the body is read as raw SSE bytes, since the client's object
-for every chunk costs several times what the chunk itself costs.
+The body is read as raw SSE bytes: a client's object for every chunk costs many times what the chunk itself costs.
 """
 
+import logging
 import random
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack
-from email.utils import parsedate_to_datetime
-from http import HTTPStatus
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from itertools import count
-from time import monotonic, sleep, time
-from typing import Any
+from time import monotonic
+from typing import Literal
 
-import httpx2
-import openai
+from pydantic_core import to_json
 
 from responses_app.engine.ports import ModelCall, ModelEvent
 from responses_app.llm import faults
-from responses_app.llm.breaking_off import breaks_off
 from responses_app.llm.chunks import Answer, SseDecoder
-from responses_app.llm.faults import CLIENT_FAULTS, ProviderError, provider_error
+from responses_app.llm.client import Client
+from responses_app.llm.endpoint import endpoint_of
+from responses_app.llm.faults import ConnectionFault, InferenceStopped, ProviderError
 from responses_app.llm.messages import to_request
+from responses_app.llm.patience import Patience
+from responses_app.llm.reply import Reply
 
-CONNECT_SECONDS = 5.0
+logger = logging.getLogger(__name__)
+
 MAX_RETRIES = 2
 FIRST_RETRY_SECONDS = 0.5
-_RETRIED_STATUSES = frozenset({408, 409, 429})
+
+Outcome = Literal["completed", "failed", "timed_out", "stopped", "closed"]
+
+
+@dataclass(slots=True)
+class Inference:
+    """What there is to measure of one inference. ``model`` is the tier, times are in seconds.
+
+    ``closed``: its reader went away; ``seconds_to_first`` is ``None`` when no event came, ``provider_status`` when the
+    provider gave no HTTP status but 200.
+    """
+
+    model: str
+    outcome: Outcome = "failed"
+    provider_status: int | None = None
+    seconds_to_first: float | None = None
+    seconds: float = 0.0
 
 
 class ChatCompletionsProvider:
     """A ``ModelBackend`` that asks a provider.
 
-    ``models`` maps a tier to the provider's model name; ``timeout`` is how long one read may wait, in seconds.
+    ``models`` maps a tier to the provider's model name; ``timeout`` is how long one read may wait, in seconds;
+    ``observe`` is told of every inference when it is over. Raises ``ValueError`` for a base URL or key that cannot be.
     """
 
-    def __init__(self, *, base_url: str, api_key: str, models: Mapping[str, str], timeout: float) -> None:
-        # The client insists on some key; endpoints without authentication ignore it. Retries are made here: the
-        # client's own know nothing of the turn's deadline.
-        self._client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", max_retries=0)
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        api_key: str,
+        models: Mapping[str, str],
+        timeout: float,
+        observe: Callable[[Inference], None] = lambda _: None,
+    ) -> None:
+        self._client = Client(endpoint_of(base_url), api_key, timeout)
         self._models = dict(models)
-        self._timeout = timeout
+        self._observe = observe
 
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """One inference, see ``ModelBackend.stream``. Raises ``ProviderError`` for every fault of the provider."""
-        deadline = monotonic() + call.timeout
-        request = to_request(call, self._models[call.model])
+        started, inference = monotonic(), Inference(call.model)
         try:
-            with ExitStack() as connection:
-                answer = self._send(request, deadline, connection)
-                connection.enter_context(breaks_off(answer.http_response, call.stop_requested))
-                yield from _batches(_until(deadline, answer.iter_bytes()))
-        except CLIENT_FAULTS as error:
-            fault = provider_error(error)
-        else:
-            return
-        raise fault
+            with closing(self._batches(call)) as batches:
+                for batch in batches:
+                    if inference.seconds_to_first is None:
+                        inference.seconds_to_first = monotonic() - started
+                    yield batch
+            inference.outcome = "completed"
+        except GeneratorExit:
+            inference.outcome = "closed"
+            raise
+        except ProviderError as error:
+            inference.outcome, inference.provider_status = _outcome(error), error.provider_status
+            if inference.outcome != "stopped":
+                logger.warning("model provider failed: %s, status %s", inference.outcome, error.provider_status)
+            raise
+        finally:
+            inference.seconds = monotonic() - started
+            self._observe(inference)
 
-    def _send(self, request: dict[str, Any], deadline: float, connection: ExitStack) -> openai.APIResponse[Any]:
+    def _batches(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
+        patience = Patience(call.timeout, call.stop_requested)
+        reply = self._reply(to_json(to_request(call, self._models[call.model])), patience)
+        try:
+            yield from _events(reply)
+        except BaseException:
+            self._client.abandon(reply)
+            raise
+        self._client.finish(reply)
+
+    def _reply(self, request: bytes, patience: Patience) -> Reply:
         """A successful answer, its body still to come. Retries faults that may pass, as long as time is left."""
         for retry in count():
             try:
-                return connection.enter_context(self._attempt(request, deadline))
-            except openai.APIError as error:
+                return self._attempt(request, patience)
+            except ProviderError as error:
                 delay = _retry_delay(error, retry)
-                if delay is None or monotonic() + delay >= deadline:
+                if delay is None or delay >= patience.left:
                     raise
-            sleep(delay)
+            patience.sleep(delay)
         raise AssertionError("unreachable")
 
-    def _attempt(self, request: dict[str, Any], deadline: float) -> AbstractContextManager[openai.APIResponse[Any]]:
-        completions = self._client.chat.completions.with_streaming_response
-        return completions.create(**request, timeout=self._timeouts(deadline))
-
-    def _timeouts(self, deadline: float) -> openai.Timeout:
-        left = deadline - monotonic()
-        if left <= 0:
-            raise ProviderError(faults.TIMED_OUT)
-        return openai.Timeout(min(self._timeout, left), connect=min(CONNECT_SECONDS, left))
+    def _attempt(self, request: bytes, patience: Patience) -> Reply:
+        reply = self._client.post(request, patience)
+        if reply.status in range(200, 300):
+            return reply
+        self._client.finish(reply)
+        raise faults.refusal(reply.status, reply.retry_after)
 
 
-def _batches(received: Iterable[bytes]) -> Iterator[list[ModelEvent]]:
+def _events(reply: Reply) -> Iterator[list[ModelEvent]]:
     decoder, answer = SseDecoder(), Answer()
     last: list[ModelEvent] = []
     try:
-        for data in received:
+        for data in reply.body():
             events = answer.read(decoder.feed(data))
             if answer.done:
                 last = events
                 break
             if events:
                 yield events
-    except httpx2.HTTPError:
+    except ConnectionFault:
         # An answer that is already finished is not spoilt by a connection that ends badly.
         if not answer.complete:
             raise
     yield [*last, *answer.read(decoder.end()), *answer.ending()]
 
 
-def _until(deadline: float, received: Iterable[bytes]) -> Iterator[bytes]:
-    for data in received:
-        if monotonic() > deadline:
-            raise ProviderError(faults.TIMED_OUT)
-        yield data
-
-
-def _retry_delay(error: openai.APIError, retry: int) -> float | None:
+def _retry_delay(error: ProviderError, retry: int) -> float | None:
     """Seconds to wait before the next attempt, or ``None`` when there must be none."""
-    if retry >= MAX_RETRIES or not _may_pass(error):
+    if retry >= MAX_RETRIES or not error.may_pass:
         return None
     backoff = FIRST_RETRY_SECONDS * 2**retry * random.uniform(0.75, 1.0)  # noqa: S311 -- spreads retries, no secret
-    return _retry_after(error) or backoff
+    return error.retry_after or backoff
 
 
-def _may_pass(error: openai.APIError) -> bool:
-    match error:
-        case openai.APIStatusError():
-            return error.status_code in _RETRIED_STATUSES or error.status_code >= HTTPStatus.INTERNAL_SERVER_ERROR
-        case openai.APITimeoutError():
-            # A model that was asked may be at work, and on the bill; a connection that never stood is tried again.
-            return isinstance(error.__cause__, httpx2.ConnectTimeout)
-        case openai.APIConnectionError():
-            return True
-        case _:
-            return False
-
-
-def _retry_after(error: openai.APIError) -> float | None:
-    """The seconds of a ``Retry-After`` header: a number or an HTTP date."""
-    header = error.response.headers.get("retry-after") if isinstance(error, openai.APIStatusError) else None
-    if not header:
-        return None
-    try:
-        return max(0.0, float(header))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(header).timestamp() - time())
-    except ValueError:
-        return None
+def _outcome(error: ProviderError) -> Outcome:
+    if isinstance(error, InferenceStopped):
+        return "stopped"
+    return "timed_out" if error.message == faults.TIMED_OUT else "failed"
