@@ -33,14 +33,14 @@ def read_text(query: Mapping[str, str], name: str) -> str | None:
     return text or None
 
 
-def read_limit(query: Mapping[str, str]) -> int:
-    """``limit``: 1 to 1000, 100 unless given."""
-    return _integer(query, "limit", DEFAULT_LIMIT, 1, MAX_LIMIT)
+def read_limit(query: Mapping[str, str], name: str = "limit") -> int:
+    """How many: 1 to 1000, 100 unless given."""
+    return _integer(query, name, DEFAULT_LIMIT, 1, MAX_LIMIT)
 
 
-def read_offset(query: Mapping[str, str]) -> int:
-    """``offset``: how many of the newest to leave out."""
-    return _integer(query, "offset", 0, 0, MAX_OFFSET)
+def read_offset(query: Mapping[str, str], name: str = "offset") -> int:
+    """How many of the newest to leave out."""
+    return _integer(query, name, 0, 0, MAX_OFFSET)
 
 
 def read_flag(query: Mapping[str, str], name: str) -> bool:

@@ -1,8 +1,8 @@
 """A health record as the API shows it."""
 
-import uuid
 from typing import Any
 
+from tools_app.fhir.observations import resource_id
 from tools_app.records.models import HealthRecord
 
 CHANNEL = "api"
@@ -20,7 +20,7 @@ def record_row(record: HealthRecord) -> dict[str, Any]:
         "comparator": record.comparator or None,
         "loinc_code": record.loinc_code or None,
         "canonical_name": record.canonical_name or None,
-        "fhir_resource_id": str(uuid.UUID(record.public_id.removeprefix("rec_"))),
+        "fhir_resource_id": resource_id(record),
         "time": record.time,
         "end_time": record.end_time or None,
         "reference_low": _number(record.reference_low),

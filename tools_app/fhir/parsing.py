@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 
 from tools_app.fhir.documents import Resource, Unusable
 
-LOINC = "http://loinc.org"
 MAX_TEXT_LENGTH = 1_000_000
 _BREAKS = "\t\n\r"
 

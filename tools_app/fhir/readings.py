@@ -9,12 +9,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from tools_app.fhir.documents import Resource, Unusable
-from tools_app.fhir.parsing import LOINC, check_valid, codings, words
+from tools_app.fhir.parsing import check_valid, codings, words
+from tools_app.fhir.systems import LOINC, UCUM
 from tools_app.records.batch import CodedRecord
 
 SOURCE = "fhir"
 _NOT_RESULTS = frozenset({"entered-in-error", "cancelled"})
-_UCUM = "http://unitsofmeasure.org"
 _FLAGS: dict[str, Literal["low", "normal", "high"]] = {
     **dict.fromkeys(("L", "LL", "LU", "<"), "low"),
     **dict.fromkeys(("H", "HH", "HU", ">"), "high"),
@@ -110,7 +110,7 @@ def _quantity(quantity: Resource) -> tuple[Any, str]:
 
 def _unit(quantity: Resource) -> str:
     """The UCUM code if it is given as one, else the unit as written. A count's ``1`` is no unit."""
-    code = quantity.get("code") if quantity.get("system") == _UCUM else None
+    code = quantity.get("code") if quantity.get("system") == UCUM else None
     unit = str(code or quantity.get("unit", ""))
     return "" if unit == "1" else unit
 

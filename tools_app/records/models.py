@@ -11,11 +11,12 @@ from mirobody_site.tenancy.models import Subject
 NEWEST_FIRST = ("-local_date", "-instant", "-id")
 OLDEST_FIRST = ("local_date", "instant", "id")
 MAX_INDICATOR_LENGTH = 200
+RECORD_PREFIX = "rec_"
 
 
 def new_public_id() -> str:
     """A fresh record id, ``rec_`` and 32 hexadecimal digits."""
-    return f"rec_{uuid.uuid4().hex}"
+    return f"{RECORD_PREFIX}{uuid.uuid4().hex}"
 
 
 class Retention(models.TextChoices):

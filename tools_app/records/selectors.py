@@ -26,6 +26,12 @@ def records_of(subject: Subject, now: datetime) -> HealthRecordQuerySet:
     return HealthRecord.objects.filter(subject=subject).live(now)
 
 
+def find_record(account_id: int, public_id: str, now: datetime) -> HealthRecord | None:
+    """The record with this id and its Subject, if it is one of the account's and has not expired."""
+    own = HealthRecord.objects.live(now).filter(subject__account_id=account_id, subject__erased_at=None)
+    return own.filter(public_id=public_id).select_related("subject").first()
+
+
 def clinical_records_of(subject: Subject, now: datetime) -> ClinicalRecordQuerySet:
     """The Subject's clinical records that have not expired."""
     return ClinicalRecord.objects.filter(subject=subject).live(now)

@@ -1,0 +1,104 @@
+"""FHIR search parameters over a Subject's readings, read strictly: what is not understood is refused, never ignored.
+
+Source: FHIR R4, Search (token and date parameters).
+"""
+
+import re
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q
+from django.http import QueryDict
+
+from mirobody_site.tenancy.errors import InvalidRequestError
+from tools_app.api.queries import read_limit, read_offset
+from tools_app.fhir.systems import LOINC
+from tools_app.fhir.times import ClinicalTime, read_clinical_time
+from tools_app.records.clinical import DatePrecision
+from tools_app.records.models import HealthRecordQuerySet, Precision
+from tools_app.records.selectors import Period, within
+from tools_app.records.times import Moment, read_moment
+
+KNOWN = frozenset({"user", "code", "date", "_count", "_offset", "_format"})
+MAX_CODES = 100
+_DATE = re.compile(r"(eq|ge|gt|le|lt)?([0-9].*)")
+
+
+def check_known(query: QueryDict) -> None:
+    """Raises InvalidRequestError, ``unsupported_parameter``, for a search parameter that would change the result."""
+    for name in query:
+        if name not in KNOWN:
+            known = ", ".join(sorted(KNOWN))
+            raise InvalidRequestError(
+                f"This search parameter is not supported. Known: {known}.", code="unsupported_parameter", param=name
+            )
+
+
+def read_page(query: QueryDict) -> tuple[int, int]:
+    """``_count`` (1 to 1000, 100 unless given) and ``_offset``."""
+    return read_limit(query, "_count"), read_offset(query, "_offset")
+
+
+def matching(records: HealthRecordQuerySet, query: QueryDict, zone: ZoneInfo) -> HealthRecordQuerySet:
+    """The records that fit ``code`` and every ``date``. Raises InvalidRequestError naming the parameter."""
+    for text in query.getlist("code"):
+        records = records.filter(loinc_code__in=_codes(text))
+    for text in query.getlist("date"):
+        records = _dated(records, text, zone)
+    return records
+
+
+def _codes(text: str) -> Sequence[str]:
+    """Tokens, any of which will do: ``code``, ``system|code`` or ``|code``. Only LOINC codes are known."""
+    tokens = text.split(",")
+    if len(tokens) > MAX_CODES or "\x00" in text:
+        raise InvalidRequestError(f"code must be at most {MAX_CODES} codes.", param="code")
+    pairs = [token.rpartition("|") for token in tokens]
+    return [code for system, _, code in pairs if code and system in ("", LOINC)]
+
+
+def _dated(records: HealthRecordQuerySet, text: str, zone: ZoneInfo) -> HealthRecordQuerySet:
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        raise _bad_date("must be a date or date-time, after one of eq, ge, gt, le and lt")
+    try:
+        time = read_clinical_time(match[2], zone)
+    except ValueError as error:
+        raise _bad_date(str(error)) from None
+    match match[1]:
+        case "ge":
+            return within(records, Period(start=_from(time, zone)))
+        case "le":
+            return within(records, Period(end=_until(time, zone)))
+        case "gt":
+            return _beyond(records, time, zone, after=True)
+        case "lt":
+            return _beyond(records, time, zone, after=False)
+        case _:
+            return within(records, Period(_from(time, zone), _until(time, zone)))
+
+
+def _beyond(records: HealthRecordQuerySet, time: ClinicalTime, zone: ZoneInfo, *, after: bool) -> HealthRecordQuerySet:
+    """Those that lie wholly after, or before, all that the time may mean."""
+    if time.precision != DatePrecision.INSTANT:
+        return records.filter(local_date__gt=time.last_day) if after else records.filter(local_date__lt=time.first_day)
+    moment = _from(time, zone)
+    beside = within(records, Period(start=moment) if after else Period(end=moment))
+    return beside.exclude(Q(precision=Precision.INSTANT, instant=time.instant) | _undecided(time))
+
+
+def _undecided(time: ClinicalTime) -> Q:
+    """A date is neither before nor after a time of its own day."""
+    return Q(precision=Precision.DAY, local_date=time.first_day)
+
+
+def _from(time: ClinicalTime, zone: ZoneInfo) -> Moment:
+    return read_moment(time.text if time.instant else time.first_day.isoformat(), zone)
+
+
+def _until(time: ClinicalTime, zone: ZoneInfo) -> Moment:
+    return read_moment(time.text if time.instant else time.last_day.isoformat(), zone)
+
+
+def _bad_date(problem: str) -> InvalidRequestError:
+    return InvalidRequestError(f"date {problem}.", param="date")
