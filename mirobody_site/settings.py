@@ -128,6 +128,15 @@ REDIS_URL = env.str("REDIS_URL", default="")
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL)
 # No result back end: results are rows, and a result would be health content in the broker.
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    # The broker keeps no second copy of what a worker fetched: that takes two round trips a turn. A turn whose message
+    # dies with its worker is sent again from its row (responses_app/services/recovery.py).
+    "ack_emulation": False,
+    "socket_connect_timeout": 5,
+    "socket_timeout": 10,
+    "socket_keepalive": True,
+}
 CELERY_WORKER_REDIRECT_STDOUTS = False
 
 LLM_BASE_URL = env.str("LLM_BASE_URL", default="")
