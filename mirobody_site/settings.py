@@ -154,7 +154,10 @@ REQUEST_BODY_BYTES = env.int("REQUEST_BODY_BYTES", default=32 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
 # A body above this size would go to a temporary file; health content stays off the disk.
 FILE_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
-BUILTIN_TOOLS = env.list("BUILTIN_TOOLS", default=["query_health_data", "list_family_members"])
+BUILTIN_TOOLS = env.list(
+    "BUILTIN_TOOLS",
+    default=["query_health_data", "list_family_members", "list_clinical_records", "summarize_health_data"],
+)
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")

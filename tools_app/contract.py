@@ -29,7 +29,8 @@ class RecordsUsed:
     """The health records of one Subject behind a tool's result, so that the result can go when one of them goes.
 
     ``owner_id`` is the Subject they belong to, ``count`` how many there are. ``ids`` names them all, or of many the
-    newest alone: then the removal of any record of the owner takes the result along. ``expires_at`` is when the first
+    newest alone: then the removal of any record of the owner takes the result along. ``share_id`` is the share that let
+    somebody else see them: with its revocation the result goes. ``expires_at`` is when the first record, or the share,
     expires.
     """
 
@@ -37,6 +38,7 @@ class RecordsUsed:
     count: int
     ids: tuple[str, ...] = ()
     expires_at: datetime | None = None
+    share_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,16 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from tools_app.contract import ToolSpec
+from tools_app.tools.list_clinical_records import LIST_CLINICAL_RECORDS
 from tools_app.tools.list_family_members import LIST_FAMILY_MEMBERS
 from tools_app.tools.query_health_data import QUERY_HEALTH_DATA
+from tools_app.tools.summarize_health_data import SUMMARIZE_HEALTH_DATA
 
 TOOLS: dict[str, ToolSpec] = {
     "query_health_data": QUERY_HEALTH_DATA,
     "list_family_members": LIST_FAMILY_MEMBERS,
+    "list_clinical_records": LIST_CLINICAL_RECORDS,
+    "summarize_health_data": SUMMARIZE_HEALTH_DATA,
 }
 
 # Reserved whether switched on or not, so that switching one on breaks no caller.

@@ -8,8 +8,9 @@ from responses_app.models.response import Response
 class RecordSource(models.Model):
     """The records of one Subject (``owner_id``, a plain number: it outlives the Subject) behind one tool result.
 
-    ``record_ids`` is a JSON list of public ids; fewer than ``count`` when there are many. ``gone_at`` is set once the
-    result has been taken out of the row.
+    ``record_ids`` is a JSON list of public ids; fewer than ``count`` when there are many. ``share_id``, a plain number
+    too, is the share that let the response's Subject see them. ``gone_at`` is set once the result has been taken out
+    of the row.
     """
 
     response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="record_sources")
@@ -17,6 +18,7 @@ class RecordSource(models.Model):
     owner_id = models.BigIntegerField()
     count = models.PositiveIntegerField()
     record_ids = models.TextField()
+    share_id = models.BigIntegerField(null=True)
     expires_at = models.DateTimeField(null=True)
     gone_at = models.DateTimeField(null=True)
 

@@ -16,6 +16,7 @@ from responses_app.services.turns import cancel_untaken
 from responses_app.streaming.backends import event_log
 from tools_app.records.selectors import count_of_records
 from tools_app.records.services import erase_records, note_erasure
+from tools_app.records.sharing import revoke_all
 
 BATCH = 1000
 Progress = Callable[[int], None]
@@ -67,8 +68,7 @@ def _detach(subject: Subject) -> Erased:
     Subject.objects.filter(pk=subject.pk).update(
         user_key=f"erased-{secrets.token_hex(16)}", display_name="", erased_at=now
     )
-    subject.shares_given.all().delete()
-    subject.shares_received.all().delete()
+    revoke_all(subject, now)
     Response.objects.filter(subject=subject).update(deleted_at=now)
     note_erasure(subject.pk, now)
     return erased

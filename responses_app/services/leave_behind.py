@@ -1,4 +1,5 @@
-"""What a health record leaves behind: a stored tool result goes when a record it came from is deleted or expires.
+"""What a health record leaves behind: a stored tool result goes when a record it came from is deleted or expires, or
+the share that showed it is revoked or ends.
 
 Until the sweep takes a result out of its row, readers are given the row without it.
 Source: the wire contract, section 11.
@@ -54,6 +55,7 @@ def remember(response_id: str, used: Iterable[tuple[str, Sequence[RecordsUsed]]]
             count=records.count,
             record_ids=json.dumps(records.ids),
             expires_at=records.expires_at,
+            share_id=records.share_id,
         )
         for call_id, several in used
         for records in several
@@ -159,7 +161,7 @@ def _removed(sources: Sequence[RecordSource], notes: Sequence[RecordRemoval], no
     return [
         source
         for source, later in concerned
-        if any(note.erased for note in later)
+        if any(note.erased or note.share_id for note in later)
         # Of many records only some are known by id, so that any deletion may have been one of the others.
         or source.count > len(ids[source.pk])
         or not alive.issuperset(ids[source.pk])
@@ -168,7 +170,8 @@ def _removed(sources: Sequence[RecordSource], notes: Sequence[RecordRemoval], no
 
 def _since(source: RecordSource, notes: Iterable[RecordRemoval]) -> list[RecordRemoval]:
     start = source.response.created_at - RACE
-    return [note for note in notes if note.owner_id == source.owner_id and note.removed_at >= start]
+    own = (note for note in notes if note.owner_id == source.owner_id and note.removed_at >= start)
+    return [note for note in own if note.share_id in (None, source.share_id)]
 
 
 def _by_response(sources: Iterable[RecordSource]) -> dict[str, dict[str, Gone]]:

@@ -1,6 +1,6 @@
 """A tool sees its Subject and those who share with it, whatever its arguments say."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
@@ -84,11 +84,34 @@ def test_the_default_subject_shares_under_a_name_of_its_own(account: Account, an
     assert ann.ask(member=listed["member"])["results"][0]["indicator"] == "Sodium"
 
 
-def test_a_share_shows_its_days_alone(ann: Person, bob: Person) -> None:
-    bob.has(*(record("weight", 80 + day, "kg", f"2026-05-0{day}") for day in range(1, 6)))
-    bob.shares_with(ann, start=date(2026, 5, 2), end=date(2026, 5, 4))
-    result = ann.one(indicators=["weight"], member="bob", operation="aggregate", start="2026-01-01")
-    assert (result["count"], result["first"]["value"], result["last"]["value"]) == (3, 82, 84)
+TODAY = NOW.date()
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("days", "held"),
+    [
+        ({"start": TODAY, "end": TODAY}, True),
+        ({"start": TODAY + DAY}, False),
+        ({"end": TODAY - DAY}, False),
+        ({"start": TODAY - DAY, "end": TODAY + DAY}, True),
+    ],
+    ids=str,
+)
+def test_a_share_holds_on_its_days_alone(ann: Person, bob: Person, days: dict[str, date], held: bool) -> None:
+    bob.shares_with(ann, **days)
+    assert bool(ann.run("list_family_members").data["members"]) is held
+    if held:
+        assert ann.ask(indicators=["potassium"], member="bob")["results"]
+    else:
+        refusal(ann, "bob")
+
+
+def test_the_days_of_a_share_are_the_givers(ann: Person, bob: Person) -> None:
+    # It is noon in UTC, and tomorrow already in Kiritimati.
+    type(bob.subject).objects.filter(pk=bob.subject.pk).update(time_zone="Pacific/Kiritimati")
+    bob.shares_with(ann, end=TODAY)
+    refusal(ann, "bob")
 
 
 def test_a_share_of_an_unknown_scope_shows_nothing(ann: Person, bob: Person) -> None:

@@ -13,8 +13,8 @@ from django.http import QueryDict
 from mirobody_site.tenancy.errors import InvalidRequestError
 from tools_app.api.queries import read_limit, read_offset
 from tools_app.fhir.systems import LOINC
-from tools_app.fhir.times import ClinicalTime, read_clinical_time
 from tools_app.records.clinical import DatePrecision
+from tools_app.records.clinical_times import ClinicalTime, read_clinical_time
 from tools_app.records.models import HealthRecordQuerySet, Precision
 from tools_app.records.selectors import Period, within
 from tools_app.records.times import Moment, read_moment

@@ -1,10 +1,11 @@
 """Query parameters of the data API, read strictly: each error names its parameter."""
 
 from collections.abc import Mapping
+from datetime import date
 from zoneinfo import ZoneInfo
 
 from mirobody_site.tenancy.errors import InvalidRequestError
-from tools_app.records.models import MAX_INDICATOR_LENGTH
+from tools_app.records.models import MAX_INDICATOR_LENGTH, Precision
 from tools_app.records.selectors import Period
 from tools_app.records.times import Moment, is_before, read_moment
 
@@ -49,6 +50,22 @@ def read_flag(query: Mapping[str, str], name: str) -> bool:
     if text not in ("true", "false"):
         raise InvalidRequestError(f"{name} must be true or false.", param=name)
     return text == "true"
+
+
+def read_day(query: Mapping[str, object], name: str) -> date | None:
+    """A date, 2026-03-01, or ``None`` when absent."""
+    text = query.get(name)
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise InvalidRequestError(f"{name} must be a string.", code="invalid_type", param=name)
+    try:
+        moment = read_moment(text, ZoneInfo("UTC"))
+    except ValueError as error:
+        raise InvalidRequestError(f"{name} {error}.", param=name) from None
+    if moment.precision != Precision.DAY:
+        raise InvalidRequestError(f"{name} must be a date without a time.", param=name)
+    return moment.local_date
 
 
 def _moment(query: Mapping[str, str], name: str, zone: ZoneInfo) -> Moment | None:

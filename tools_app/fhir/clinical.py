@@ -24,7 +24,6 @@ from tools_app.fhir.parsing import (
     words,
 )
 from tools_app.fhir.readings import SOURCE
-from tools_app.fhir.times import ClinicalTime, read_clinical_time
 from tools_app.records.clinical import (
     MAX_CODE_LENGTH,
     MAX_DISPLAY_LENGTH,
@@ -33,6 +32,7 @@ from tools_app.records.clinical import (
     ClinicalKind,
     ClinicalRecord,
 )
+from tools_app.records.clinical_times import ClinicalTime, read_clinical_time
 from tools_app.records.names import normalised
 
 _MISTAKE = "entered-in-error"

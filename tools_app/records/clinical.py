@@ -10,7 +10,11 @@ from mirobody_site.tenancy.models import Subject
 from tools_app.records.models import Retention
 
 CLINICAL_PREFIX = "clin_"
-CLINICAL_NEWEST_FIRST = (models.F("local_date").desc(nulls_last=True), "-instant", "-id")
+CLINICAL_NEWEST_FIRST = (
+    models.F("local_date").desc(nulls_last=True),
+    models.F("instant").desc(nulls_last=True),
+    "-id",
+)
 MAX_DISPLAY_LENGTH = 500
 MAX_CODE_LENGTH = 100
 MAX_SYSTEM_LENGTH = 300

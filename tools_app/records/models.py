@@ -130,11 +130,13 @@ class HealthRecord(models.Model):
 class RecordRemoval(models.Model):
     """That records of a Subject were deleted, for whoever has kept what they said: which ones is seen by looking.
 
-    ``erased``: the Subject itself is gone. ``owner_id`` is a plain number, since the note outlives its Subject.
+    ``erased``: the Subject itself is gone. ``share_id``: no record went, but this share of the Subject's was revoked.
+    ``owner_id`` and ``share_id`` are plain numbers, since the note outlives what they name.
     """
 
     owner_id = models.BigIntegerField()
     erased = models.BooleanField(default=False)
+    share_id = models.BigIntegerField(null=True)
     removed_at = models.DateTimeField()
 
     class Meta:
@@ -148,12 +150,17 @@ class RecordRemoval(models.Model):
 
 
 class Share(models.Model):
-    """``subject`` lets ``with_subject`` see its records of ``scope`` of the days ``start`` to ``end``, both in."""
+    """``subject`` lets ``with_subject`` see its records of ``scope``.
+
+    It holds from ``start`` to ``end``, days of the Subject who shares, both in; each open when null.
+    """
 
     class Scope(models.TextChoices):
         """What is shared. Whatever is not known here shows nothing."""
 
         ALL = "all"
+        READINGS = "readings"
+        CLINICAL = "clinical"
 
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shares_given")
     with_subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="shares_received")
@@ -167,3 +174,34 @@ class Share(models.Model):
 
     def __str__(self) -> str:
         return f"Share {self.pk}"
+
+
+class ShareEvent(models.Model):
+    """The audit of shares: who let whom see its data or took that back, and each look a tool had. No names, no content.
+
+    All ids are plain numbers, since the audit outlives Subjects and shares.
+    """
+
+    class Action(models.TextChoices):
+        """What happened."""
+
+        GRANTED = "granted"
+        REVOKED = "revoked"
+        ACCESSED = "accessed"
+
+    account_id = models.BigIntegerField()
+    share_id = models.BigIntegerField()
+    owner_id = models.BigIntegerField()
+    viewer_id = models.BigIntegerField()
+    action = models.CharField(max_length=8, choices=Action)
+    tool = models.CharField(max_length=64, blank=True)
+    happened_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["owner_id", "happened_at"], name="share_event_by_owner"),
+            models.Index(fields=["viewer_id", "happened_at"], name="share_event_by_viewer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.share_id}"

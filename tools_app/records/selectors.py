@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime, time, timedelta
+from zoneinfo import ZoneInfo
 
 from django.db.models import Q
 
@@ -84,25 +85,43 @@ def page_of(records: HealthRecordQuerySet, limit: int, offset: int) -> tuple[lis
     return rows[:limit], len(rows) > limit
 
 
-def shares_received(subject_id: int | None) -> Sequence[Share]:
-    """The shares that let this Subject see others, with their givers, oldest first."""
+def shares_received(subject_id: int | None, now: datetime) -> Sequence[Share]:
+    """The shares that let this Subject see others at ``now``, with their givers, oldest first."""
     if subject_id is None:
         return []
     known = Share.objects.filter(with_subject_id=subject_id, scope__in=Share.Scope.values)
-    return list(known.select_related("subject").order_by("id"))
+    return [share for share in known.select_related("subject").order_by("id") if holds(share, now)]
+
+
+def holds(share: Share, now: datetime) -> bool:
+    """Whether the share holds at ``now``: on a day of the Subject who shares from its first to its last."""
+    today = now.astimezone(ZoneInfo(share.subject.time_zone)).date()
+    return (share.start is None or share.start <= today) and (share.end is None or today <= share.end)
+
+
+def end_of(share: Share) -> datetime | None:
+    """When the share stops to hold by itself; ``None`` for never."""
+    if share.end is None:
+        return None
+    return datetime.combine(share.end + timedelta(days=1), time.min, tzinfo=ZoneInfo(share.subject.time_zone))
+
+
+def shares_of(subject: Subject) -> Sequence[Share]:
+    """The shares that the Subject gave and received, whether they hold or not, oldest first."""
+    known = Share.objects.filter(Q(subject=subject) | Q(with_subject=subject))
+    return list(known.select_related("subject", "with_subject").order_by("id"))
 
 
 def shared_records(share: Share, now: datetime) -> HealthRecordQuerySet:
-    """What the share shows at ``now``."""
+    """The readings that the share shows."""
     records = records_of(share.subject, now)
-    if share.scope != Share.Scope.ALL:
-        return records.none()
-    return records.filter(_days(share.start, share.end))
+    return records if share.scope in (Share.Scope.ALL, Share.Scope.READINGS) else records.none()
 
 
-def _days(start: date | None, end: date | None) -> Q:
-    bounds = {"local_date__gte": start, "local_date__lte": end}
-    return Q(**{name: day for name, day in bounds.items() if day})
+def shared_clinical_records(share: Share, now: datetime) -> ClinicalRecordQuerySet:
+    """The clinical records that the share shows."""
+    records = clinical_records_of(share.subject, now)
+    return records if share.scope in (Share.Scope.ALL, Share.Scope.CLINICAL) else records.none()
 
 
 def removals(owner_ids: Iterable[int], since: datetime) -> list[RecordRemoval]:

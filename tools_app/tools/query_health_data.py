@@ -12,17 +12,18 @@ from typing import Any
 from django.db.models import Count, Min, Q
 
 from tools_app.contract import Arguments, RecordsUsed, ToolContext, ToolResult, ToolSpec, TryDifferently
-from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet
+from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Share
 from tools_app.records.names import plain
 from tools_app.records.resolution import resolve
 from tools_app.records.selectors import Period, within
 from tools_app.records.statistics import Series, by_period, points, series_in, summarise, trend
 from tools_app.standardization import to_canonical, ucum_unit
-from tools_app.tools.family import readable_person
+from tools_app.tools.family import Person, check_shared, readable_person
 from tools_app.tools.query_arguments import DEFAULT_LIMIT, Query, read_arguments
 from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
 from tools_app.tools.rendering import bound, landmark, number, period, reading
 
+NAME = "query_health_data"
 MAX_RECORD_IDS = 1000
 MAX_READINGS = 400
 # How many indicators one answer holds, by operation: the more is told of each, the fewer.
@@ -41,7 +42,8 @@ class Answered:
 def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     """Answers from the records the context may read. Raises TryDifferently or NotPermitted."""
     member = arguments.get("member")
-    person = readable_person(context, member)
+    person = readable_person(context, member, NAME)
+    check_shared(person, Share.Scope.READINGS)
     query = read_arguments(arguments, person.zone)
     meant = resolve(query.indicators, person.records) if query.indicators else {}
     in_period = within(person.records, query.period)
@@ -60,7 +62,7 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     }
     more = any(answer.more for answer in answers)
     data |= {"truncated": more or next_series is not None, "next_offset": _next_offset(query, more, next_series)}
-    used = _records_used(person.owner_id, query, answers, in_period, shown)
+    used = _records_used(person, query, answers, in_period, shown)
     return ToolResult(data, used, empty=not any(answer.result["count"] for answer in answers))
 
 
@@ -106,24 +108,21 @@ def _next_offset(query: Query, more: bool, next_series: int | None) -> int | Non
 
 
 def _records_used(
-    owner_id: int | None,
+    person: Person,
     query: Query,
     answers: Sequence[Answered],
     in_period: HealthRecordQuerySet,
     shown: Sequence[Series],
 ) -> tuple[RecordsUsed, ...]:
     """The readings an answer shows, or for figures all that went into them, of these the newest thousand by id."""
-    if owner_id is None:
-        return ()
     if query.operation in DEFAULT_LIMIT:
         readings = [reading for answer in answers for reading in answer.readings]
         expiries = [reading.expires_at for reading in readings if reading.expires_at]
-        ids = tuple(reading.public_id for reading in readings)
-        return (RecordsUsed(owner_id, len(ids), ids, min(expiries, default=None)),)
+        return person.used(len(readings), [reading.public_id for reading in readings], min(expiries, default=None))
     used = _of_any(in_period, shown)
-    ids = tuple(used.order_by(*NEWEST_FIRST).values_list("public_id", flat=True)[:MAX_RECORD_IDS])
+    ids = list(used.order_by(*NEWEST_FIRST).values_list("public_id", flat=True)[:MAX_RECORD_IDS])
     first_expiry = used.filter(expires_at__isnull=False).aggregate(first=Min("expires_at"))["first"]
-    return (RecordsUsed(owner_id, sum(series.count for series in shown), ids, first_expiry),)
+    return person.used(sum(series.count for series in shown), ids, first_expiry)
 
 
 def _heading(series: Series, count: int) -> dict[str, Any]:
@@ -249,7 +248,7 @@ _OPERATIONS: dict[str, Callable[[Series, HealthRecordQuerySet, Query], Answered]
 }
 
 QUERY_HEALTH_DATA = ToolSpec(
-    name="query_health_data",
+    name=NAME,
     description=DESCRIPTION,
     parameters=PARAMETERS,
     run=run,

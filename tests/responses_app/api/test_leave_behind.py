@@ -1,19 +1,21 @@
 """A stored tool result goes when a record it came from is deleted, erased or expires; the answer's text stays."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 from django.utils import timezone
 
-from mirobody_site.tenancy.models import ApiKey, Subject
-from mirobody_site.tenancy.secrets import secret_hash
 from responses_app.models import RecordSource, Response
 from responses_app.services.sweeping import sweep_expired
 from tests.responses_app.api.conftest import Script, create, create_stream, follow, retrieve, write_record
 from tests.support.grammar import check_stream
+from tests.support.server import Account
 from tests.support.upstream import Call, Step, Upstream
-from tools_app.records.models import HealthRecord, Share
+from tests.tools_app.fhir_bundles import Patient, written
+from tools_app.fhir.importing import import_file
+from tools_app.records.models import HealthRecord
 
 LATEST = Call("query_health_data", {"indicators": ["ferritin"]})
 WEIGHT = Call("query_health_data", {"indicators": ["weight"]})
@@ -105,7 +107,7 @@ def test_what_was_written_after_a_deletion_stays(api: httpx.Client, script: Scri
 def test_an_erased_relatives_values_and_name_go(api: httpx.Client, script: Script) -> None:
     write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
     write_record(api, "weight", "70 kg", user="ann")
-    shares(api, "marvin", "ann")
+    share(api, "marvin", "ann")
     theirs = Call("query_health_data", {"indicators": ["ferritin"], "member": "marvin"})
     response = asked(api, script, Call("list_family_members"), theirs, WEIGHT, user="ann")
     assert "marvin" in str(response["tool_steps"])
@@ -115,7 +117,75 @@ def test_an_erased_relatives_values_and_name_go(api: httpx.Client, script: Scrip
     assert "marvin" not in str(shown["tool_steps"])
 
 
-def shares(api: httpx.Client, owner: str, viewer: str) -> None:
-    key = ApiKey.objects.get(secret_hash=secret_hash(api.headers["Authorization"].removeprefix("Bearer ")))
-    subjects = {subject.user_key: subject for subject in Subject.objects.filter(account_id=key.account_id)}
-    Share.objects.create(subject=subjects[owner], with_subject=subjects[viewer])
+def share(api: httpx.Client, owner: str, viewer: str, **more: str) -> None:
+    answer = api.post("/v1/shares", json={"user": owner, "with": viewer, "scope": "all"} | more)
+    assert answer.status_code == 200, answer.text
+
+
+THEIRS = Call("query_health_data", {"indicators": ["ferritin"], "member": "marvin"})
+
+
+def test_a_revoked_share_takes_what_was_seen_through_it(api: httpx.Client, script: Script, upstream: Upstream) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    write_record(api, "weight", "70 kg", user="ann")
+    share(api, "marvin", "ann")
+    share(api, "marvin", "zoe")
+    response = asked(api, script, Call("list_family_members"), THEIRS, WEIGHT, user="ann")
+    others = asked(api, script, THEIRS, user="zoe")
+    own = asked(api, script, LATEST, Call("summarize_health_data"), user="marvin")
+    api.delete("/v1/shares", params={"user": "marvin", "with": "ann"})
+    shown = retrieve(api, response["id"])
+    assert results(shown) == [{"gone": True, "records": 0}, GONE, results(response)[2]]
+    assert "marvin" not in str(shown["tool_steps"])
+    mark = script(Step(text=["Fine."]))
+    create(api, input=f"And? {mark}", previous_response_id=response["id"], user="ann")
+    assert "marvin" not in str([m for m in upstream.requests(mark)[0].messages if m["role"] == "tool"])
+    for untouched in (others, own):
+        assert retrieve(api, untouched["id"]) == untouched
+    sweep_expired()
+    assert "marvin" not in Response.objects.get(pk=response["id"]).added
+    assert [retrieve(api, one["id"]) for one in (response, others, own)] == [shown, others, own]
+
+
+def test_what_was_seen_through_a_new_share_stays(api: httpx.Client, script: Script) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    share(api, "marvin", "ann")
+    api.delete("/v1/shares", params={"user": "marvin", "with": "ann"})
+    share(api, "marvin", "ann")
+    response = asked(api, script, THEIRS, user="ann")
+    assert retrieve(api, response["id"]) == response
+
+
+def test_a_share_that_is_narrowed_takes_what_it_showed(api: httpx.Client, script: Script) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    share(api, "marvin", "ann")
+    response = asked(api, script, THEIRS, user="ann")
+    share(api, "marvin", "ann", scope="clinical")
+    assert results(retrieve(api, response["id"])) == [GONE]
+
+
+def test_a_share_that_ends_takes_what_it_showed(api: httpx.Client, script: Script) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    share(api, "marvin", "ann", end=timezone.now().date().isoformat())
+    response = asked(api, script, THEIRS, user="ann")
+    (source,) = RecordSource.objects.filter(response_id=response["id"])
+    midnight = (timezone.now() + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert source.expires_at == midnight
+    move_expiry(response["id"])
+    assert results(retrieve(api, response["id"])) == [GONE]
+
+
+def test_a_deleted_clinical_record_takes_its_results_along(
+    api: httpx.Client, account: Account, script: Script, tmp_path: Path
+) -> None:
+    patient = Patient()
+    path = written(tmp_path, patient.condition(), *patient.others())
+    import_file(path, account.id, "", timezone.now(), dry_run=False)
+    several = [Call("list_clinical_records", {"kinds": [kind]}) for kind in ("condition", "medication")]
+    response = asked(api, script, *several, Call("summarize_health_data"))
+    (condition,) = results(response)[0]["results"]
+    assert api.delete("/v1/data", params={"id": condition["id"]}).json()["deleted"] == 1
+    shown = retrieve(api, response["id"])
+    assert results(shown) == [GONE, results(response)[1], {"gone": True, "records": 8}]
+    sweep_expired()
+    assert "Diabetes" not in Response.objects.get(pk=response["id"]).added

@@ -1,4 +1,4 @@
-"""FHIR dates, which may be a year or a month alone, and periods. Whole days and instants are read by records/times.py.
+"""Clinical times, which may be a year or a month alone. Whole days and instants are read by times.py.
 
 Source: FHIR R4, dateTime.
 """

@@ -1,0 +1,89 @@
+"""The door of shares: who lets whom see its data."""
+
+from typing import Any, cast
+
+from django.utils import timezone
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.http import ApiView, check_user, named_user, read_json_object
+from mirobody_site.tenancy.models import ApiKey
+from mirobody_site.tenancy.selectors import find_subject
+from mirobody_site.tenancy.storage import forget_free_pages
+from tools_app.api.queries import read_day
+from tools_app.records.models import Share
+from tools_app.records.selectors import holds, shares_of
+from tools_app.records.sharing import grant, revoke
+from tools_app.tools.family import DEFAULT_SUBJECT
+
+
+class SharesView(ApiView):
+    """``/v1/shares``."""
+
+    def post(self, request: Request) -> Response:
+        """``user`` lets ``with`` see its data. Takes the place of what it let the same one see before."""
+        body = {name: value for name, value in read_json_object(request).items() if value is not None}
+        user, with_user = named_user(request, body.get("user")) or "", _with(body.get("with"))
+        if user == with_user:
+            raise InvalidRequestError("with must be another one than user.", param="with")
+        scope, days = _scope(body.get("scope")), (read_day(body, "start"), read_day(body, "end"))
+        if days[0] and days[1] and days[1] < days[0]:
+            raise InvalidRequestError("end lies before start.", param="end")
+        share = grant(_account_id(request), user, with_user, scope, days, timezone.now())
+        return Response(_row(share))
+
+    def get(self, request: Request) -> Response:
+        """The shares that the Subject gave and received, oldest first."""
+        user = named_user(request)
+        subject = find_subject(_account_id(request), user or "")
+        rows = [_row(share) for share in shares_of(subject)] if subject else []
+        return Response({"object": "list", "data": rows, "subject": user})
+
+    def delete(self, request: Request) -> Response:
+        """Takes back what ``user`` lets ``with`` see."""
+        user, with_user = named_user(request), _with(request.query_params.get("with"))
+        subject, viewer = (find_subject(_account_id(request), name) for name in (user or "", with_user))
+        deleted = revoke(subject, viewer, timezone.now()) if subject and viewer else 0
+        forget_free_pages()
+        return Response({"status": "ok", "deleted": deleted, "subject": user})
+
+
+def _account_id(request: Request) -> int:
+    return cast(ApiKey, request.auth).account_id
+
+
+def _with(name: object) -> str:
+    """The other Subject's key; ``@default`` is the account's default one."""
+    if name is None or name == "":
+        raise InvalidRequestError("with is required.", code="missing_required_parameter", param="with")
+    if not isinstance(name, str):
+        raise InvalidRequestError("with must be a string.", code="invalid_type", param="with")
+    try:
+        check_user(name)
+    except InvalidRequestError as error:
+        raise InvalidRequestError(error.message.replace("user", "with", 1), code=error.code, param="with") from None
+    return "" if name == DEFAULT_SUBJECT else name
+
+
+def _scope(value: object) -> Share.Scope:
+    if value is None:
+        raise InvalidRequestError("scope is required.", code="missing_required_parameter", param="scope")
+    if not isinstance(value, str):
+        raise InvalidRequestError("scope must be a string.", code="invalid_type", param="scope")
+    if value not in Share.Scope.values:
+        raise InvalidRequestError(f"scope must be one of {', '.join(Share.Scope.values)}.", param="scope")
+    return Share.Scope(value)
+
+
+def _row(share: Share) -> dict[str, Any]:
+    return {
+        "object": "share",
+        "user": share.subject.user_key or None,
+        "with": share.with_subject.user_key or DEFAULT_SUBJECT,
+        "scope": share.scope,
+        "start": share.start.isoformat() if share.start else None,
+        "end": share.end.isoformat() if share.end else None,
+        "active": holds(share, timezone.now()),
+        "created_at": share.created_at.isoformat(),
+    }
