@@ -15,7 +15,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations
 
-.PHONY: serve up test test-postgres test-races bench bench-streams bench-chain check format
+.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain check format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -51,6 +51,11 @@ bench: $(VENV)/dev.stamp
 bench-streams: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) POSTGRES_URL=$(POSTGRES_URL) $(PYTHON) -m bench.many_streams
 	@$(ON_DEFAULTS) POSTGRES_URL=$(POSTGRES_URL) $(PYTHON) -m bench.slow_provider
+
+# A mixed load while workers and Redis are killed, and what is left of it: some minutes more than MINUTES.
+bench-soak: MINUTES ?= 10
+bench-soak: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) POSTGRES_URL=$(POSTGRES_URL) $(PYTHON) -m bench.soak $(MINUTES)
 
 # What one more turn of a 500-turn conversation costs, on SQLite and on Postgres: about a minute.
 bench-chain: $(VENV)/dev.stamp

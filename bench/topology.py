@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psycopg
@@ -85,13 +86,22 @@ class Topology:
         """Ends a process in the middle of whatever it does."""
         kill(self.processes[name])
 
+    def terminate(self, name: str, seconds: float) -> bool:
+        """Asks a process to end and waits so long for it. Whether it has ended."""
+        self.processes[name].terminate()
+        try:
+            self.processes[name].wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def usage(self, kind: str) -> Usage:
         """What the processes whose name begins with ``kind`` use."""
         return usage_of([process.pid for name, process in self.processes.items() if name.startswith(kind)])
 
-    def provider_counts(self) -> dict[str, int]:
+    def provider_counts(self) -> dict[str, Any]:
         """What the provider has seen."""
-        counts: dict[str, int] = httpx.get(f"http://127.0.0.1:{self.provider_port}/stats", trust_env=False).json()
+        counts: dict[str, Any] = httpx.get(f"http://127.0.0.1:{self.provider_port}/stats", trust_env=False).json()
         return counts
 
     def wait_for_workers(self) -> None:
