@@ -37,6 +37,11 @@ class Connection:
         self._socket.setblocking(False)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._readable = select.poll()
+        self._readable.register(self._socket, select.POLLIN)
+        self._writable = select.poll()
+        self._writable.register(self._socket, select.POLLOUT)
+        self._more_may_be_there = False
         self.reused = False
         self.idle_since = 0.0
 
@@ -44,7 +49,7 @@ class Connection:
         """Connects to a socket address."""
         with suppress(BlockingIOError):
             self._socket.connect(address)
-        self._wait(select.POLLOUT, patience, seconds)
+        self._wait(self._writable, patience, seconds)
         error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
             raise OSError(error, os.strerror(error))
@@ -53,7 +58,7 @@ class Connection:
         """Goes on under TLS, once the peer has proved to be ``host``."""
         wrapped = _tls().wrap_socket(self._socket, server_hostname=host, do_handshake_on_connect=False)
         self._socket = wrapped
-        self._retried(wrapped.do_handshake, select.POLLIN, patience, seconds)
+        self._retried(wrapped.do_handshake, self._readable, patience, seconds)
 
     def send(self, data: bytes, patience: Patience, seconds: float) -> None:
         """Sends it all."""
@@ -61,16 +66,20 @@ class Connection:
         while rest:
             patience.check()
             piece = rest[:READ_SIZE]
-            sent = self._retried(partial(self._socket.send, piece), select.POLLOUT, patience, seconds)
+            sent = self._retried(partial(self._socket.send, piece), self._writable, patience, seconds)
             rest = rest[sent:]
 
     def receive(self, patience: Patience, seconds: float) -> bytes:
         """All that has arrived, up to some ``READ_SIZE``; waits for the first byte. ``b""``: nothing more will come."""
         patience.check()
-        first = self._retried(partial(self._socket.recv, READ_SIZE), select.POLLIN, patience, seconds)
-        if first and isinstance(self._socket, ssl.SSLSocket):
-            return first + self._more(READ_SIZE - len(first))
-        return first
+        # A model writes slower than it is read: mostly there is nothing yet, and trying would be in vain.
+        if not self._more_may_be_there:
+            self._wait(self._readable, patience, seconds)
+        received = self._retried(partial(self._socket.recv, READ_SIZE), self._readable, patience, seconds)
+        if received and isinstance(self._socket, ssl.SSLSocket):
+            received += self._more(READ_SIZE - len(received))
+        self._more_may_be_there = len(received) >= READ_SIZE
+        return received
 
     def is_alive(self) -> bool:
         """Whether the other side has kept an idle connection open, and silent as it has to be."""
@@ -95,22 +104,22 @@ class Connection:
                 size -= len(piece)
         return b"".join(pieces)
 
-    def _retried(self, operation: Callable[[], _Result], event: int, patience: Patience, seconds: float) -> _Result:
+    def _retried(
+        self, operation: Callable[[], _Result], ready: select.poll, patience: Patience, seconds: float
+    ) -> _Result:
         while True:
             try:
                 return operation()
             except ssl.SSLWantReadError:
-                awaited = select.POLLIN
+                awaited = self._readable
             except ssl.SSLWantWriteError:
-                awaited = select.POLLOUT
+                awaited = self._writable
             except BlockingIOError:
-                awaited = event
+                awaited = ready
             self._wait(awaited, patience, seconds)
 
-    def _wait(self, event: int, patience: Patience, seconds: float) -> None:
-        poll = select.poll()
-        poll.register(self._socket, event)
-        if not patience.wait(lambda left: poll.poll(left * 1000), seconds):
+    def _wait(self, ready: select.poll, patience: Patience, seconds: float) -> None:
+        if not patience.wait(lambda left: ready.poll(left * 1000), seconds):
             raise TimeoutError
 
 
