@@ -1,6 +1,6 @@
 """How long one inference may wait: every wait of it goes through here. Not here: what is waited for.
 
-A waiting thread looks up twice a second, so that a stop and the deadline end it in whatever phase it is. No other
+A waiting thread looks up a few times a second, so that a stop and the deadline end it in whatever phase it is. No other
 thread has to watch it, or could end a wait that is no longer its own.
 """
 
@@ -12,7 +12,7 @@ from mirobody_site.tenancy.errors import ApiError
 from responses_app.llm import faults
 from responses_app.llm.faults import ConnectionFault, InferenceStopped
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS = 0.25
 
 
 class Patience:

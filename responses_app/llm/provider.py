@@ -5,12 +5,8 @@ The body is read as raw SSE bytes: a client's object for every chunk costs many 
 
 import logging
 import random
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping
 from itertools import count
-from time import monotonic
-from typing import Literal
 
 from pydantic_core import to_json
 
@@ -29,65 +25,27 @@ logger = logging.getLogger(__name__)
 MAX_RETRIES = 2
 FIRST_RETRY_SECONDS = 0.5
 
-Outcome = Literal["completed", "failed", "timed_out", "stopped", "closed"]
-
-
-@dataclass(slots=True)
-class Inference:
-    """What there is to measure of one inference. ``model`` is the tier, times are in seconds.
-
-    ``closed``: its reader went away; ``seconds_to_first`` is ``None`` when no event came, ``provider_status`` when the
-    provider gave no HTTP status but 200.
-    """
-
-    model: str
-    outcome: Outcome = "failed"
-    provider_status: int | None = None
-    seconds_to_first: float | None = None
-    seconds: float = 0.0
-
 
 class ChatCompletionsProvider:
     """A ``ModelBackend`` that asks a provider.
 
-    ``models`` maps a tier to the provider's model name; ``timeout`` is how long one read may wait, in seconds;
-    ``observe`` is told of every inference when it is over. Raises ``ValueError`` for a base URL or key that cannot be.
+    ``models`` maps a tier to the provider's model name; ``timeout`` is how long one read may wait, in seconds. Raises
+    ``ValueError`` for a base URL or key that cannot be.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        api_key: str,
-        models: Mapping[str, str],
-        timeout: float,
-        observe: Callable[[Inference], None] = lambda _: None,
-    ) -> None:
+    def __init__(self, *, base_url: str, api_key: str, models: Mapping[str, str], timeout: float) -> None:
         self._client = Client(endpoint_of(base_url), api_key, timeout)
         self._models = dict(models)
-        self._observe = observe
 
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """One inference, see ``ModelBackend.stream``. Raises ``ProviderError`` for every fault of the provider."""
-        started, inference = monotonic(), Inference(call.model)
         try:
-            with closing(self._batches(call)) as batches:
-                for batch in batches:
-                    if inference.seconds_to_first is None:
-                        inference.seconds_to_first = monotonic() - started
-                    yield batch
-            inference.outcome = "completed"
-        except GeneratorExit:
-            inference.outcome = "closed"
+            yield from self._batches(call)
+        except InferenceStopped:
             raise
         except ProviderError as error:
-            inference.outcome, inference.provider_status = _outcome(error), error.provider_status
-            if inference.outcome != "stopped":
-                logger.warning("model provider failed: %s, status %s", inference.outcome, error.provider_status)
+            logger.warning("model provider failed: %s status %s", error.message, error.provider_status)
             raise
-        finally:
-            inference.seconds = monotonic() - started
-            self._observe(inference)
 
     def _batches(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         patience = Patience(call.timeout, call.stop_requested)
@@ -143,9 +101,3 @@ def _retry_delay(error: ProviderError, retry: int) -> float | None:
         return None
     backoff = FIRST_RETRY_SECONDS * 2**retry * random.uniform(0.75, 1.0)  # noqa: S311 -- spreads retries, no secret
     return error.retry_after or backoff
-
-
-def _outcome(error: ProviderError) -> Outcome:
-    if isinstance(error, InferenceStopped):
-        return "stopped"
-    return "timed_out" if error.message == faults.TIMED_OUT else "failed"

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from tests.responses_app.api.conftest import LOOKUP, Ask, Script, create_stream, retrieve
+from tests.responses_app.api.conftest import LOOKUP, Ask, Script, create, create_stream, retrieve, wait_until
 from tests.support.envelope import assert_error
 from tests.support.upstream import SECRET, Call, Cut, Hang, Raw, Step, Upstream
 
@@ -82,6 +82,17 @@ def test_a_provider_that_says_nothing_in_time(
     mark = script(Step(text=["So far", Hang()]))
     assert_error(api.post("/v1/responses", json={"input": f"Go {mark}"}), 502, "upstream_error")
     assert upstream.requests(mark)[0].gone.wait(10)
+
+
+def test_a_cancel_ends_the_wait_for_a_provider_that_has_said_nothing(
+    api: httpx.Client, script: Script, upstream: Upstream
+) -> None:
+    mark = script(Step(text=[Hang()]))
+    response_id = create(api, input=f"Go {mark}", background=True)["id"]
+    wait_until(lambda: upstream.requests(mark))
+    assert api.post(f"/v1/responses/{response_id}/cancel").status_code == 200
+    assert upstream.requests(mark)[0].gone.wait(10)
+    assert retrieve(api, response_id)["status"] == "cancelled"
 
 
 def test_a_provider_that_cannot_be_reached(api: httpx.Client, settings: Settings) -> None:

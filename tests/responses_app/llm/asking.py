@@ -1,22 +1,18 @@
 """Asking a provider, for the tests of its client."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 from responses_app.engine.conversation import Message
 from responses_app.engine.ports import ModelCall, ModelEvent, TextDelta
 from responses_app.llm.faults import ProviderError
-from responses_app.llm.provider import ChatCompletionsProvider, Inference
+from responses_app.llm.provider import ChatCompletionsProvider
 from tests.support.raw_provider import PATIENCE_SECONDS
 
 
-def backend(
-    url: str, timeout: float = 600.0, observe: Callable[[Inference], None] = lambda _: None
-) -> ChatCompletionsProvider:
+def backend(url: str) -> ChatCompletionsProvider:
     """A provider at ``url``. A read may wait longer than any test does."""
-    models = {"mirobody-flash": "small"}
-    return ChatCompletionsProvider(base_url=url, api_key="key-1", models=models, timeout=timeout, observe=observe)
+    return ChatCompletionsProvider(base_url=url, api_key="key-1", models={"mirobody-flash": "small"}, timeout=600.0)
 
 
 def call(text: str = "Hello", timeout: float = 600.0, stop: threading.Event | None = None) -> ModelCall:

@@ -15,7 +15,6 @@ from responses_app.llm import chunks, connections, faults, reply
 from responses_app.llm.connections import Lookups
 from responses_app.llm.faults import ProviderError
 from responses_app.llm.patience import Patience
-from responses_app.llm.provider import Inference
 from tests.responses_app.llm.asking import Asking, answer, backend, call, said
 from tests.support.raw_provider import (
     ANSWER,
@@ -530,45 +529,3 @@ class TestProxies:
         monkeypatch.setenv("HTTPS_PROXY", "socks5://127.0.0.1:1080")
         with pytest.raises(ValueError, match="proxy"):
             backend("https://provider.invalid/v1")
-
-
-class TestMeasures:
-    def observed(self, serve: object, closes: bool = False, **changes: float) -> Inference:
-        seen: list[Inference] = []
-        with raw_provider(serve) as provider:  # type: ignore[arg-type]
-            batches = backend(provider.url, observe=seen.append).stream(call(**changes))  # type: ignore[arg-type]
-            try:
-                next(batches)
-                if closes:
-                    batches.close()
-                list(batches)
-            except ProviderError:
-                pass
-        (inference,) = seen
-        assert inference.seconds >= (inference.seconds_to_first or 0)
-        return inference
-
-    def test_an_answer(self) -> None:
-        inference = self.observed(serve_well)
-        assert (inference.model, inference.outcome) == ("mirobody-flash", "completed")
-        assert inference.seconds_to_first is not None
-
-    def test_a_reader_that_went_away(self) -> None:
-        def serve(peer: Peer) -> None:
-            peer.request()
-            peer.send(HEAD + chunk(delta("a")))
-            peer.is_left()
-
-        assert self.observed(serve, closes=True).outcome == "closed"
-
-    def test_a_refusal(self) -> None:
-        def serve(peer: Peer) -> None:
-            peer.request()
-            peer.send(b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n")
-
-        inference = self.observed(serve)
-        assert (inference.outcome, inference.provider_status) == ("failed", 401)
-        assert inference.seconds_to_first is None
-
-    def test_no_time(self) -> None:
-        assert self.observed(serve_well, timeout=0.0).outcome == "timed_out"

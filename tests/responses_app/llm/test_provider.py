@@ -315,7 +315,7 @@ class TestFaults:
         assert SECRET not in "".join(traceback.format_exception(error)) + caplog.text
         assert error.__cause__ is None
         assert error.__context__ is None
-        assert "failed, status 500" in caplog.text
+        assert "had an error. status 500" in caplog.text
 
     def test_the_conversation_is_not_logged(self, upstream: Upstream, caplog: pytest.LogCaptureFixture) -> None:
         caplog.set_level(logging.DEBUG)
