@@ -13,7 +13,7 @@ ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 # The database that test-postgres makes its own databases beside; its user must be allowed to create some.
 POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
-STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations
+STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
 .PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain check format
 

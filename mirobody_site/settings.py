@@ -191,6 +191,9 @@ LOGGING = {
         "uvicorn.access": {"level": "CRITICAL"},
         "uvicorn": {"level": "INFO", "propagate": True},
         "uvicorn.error": {"level": "INFO"},
+        # A line for every message; turns have lines of their own, with more in them.
+        "celery.beat": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING", "filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
     },

@@ -17,6 +17,7 @@ import honcho.manager
 from django.conf import settings
 from django.core.management import call_command
 from honcho.environ import expand_processes, parse_procfile
+from honcho.printer import Printer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # After the workers' grace come the end of the streams that read them, and of the processes.
@@ -38,11 +39,14 @@ def main(names: Sequence[str]) -> int:
     # Streams end after the turns that they read.
     os.environ.setdefault("WEB_GRACE_SECONDS", str(math.ceil(settings.WORKER_GRACE_SECONDS) + 5))
     # Processes that run side by side show their figures as one; an earlier run's would be added to them.
-    os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", tempfile.mkdtemp(prefix="mirobody-metrics-"))
+    figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="mirobody-metrics-")
     if names:
         os.execv("/bin/sh", ["sh", "-c", commands[names[0]]])  # noqa: S606 - it is a shell's command line
-    call_command("migrate", interactive=False, verbosity=1)
-    return _run_all(commands)
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+        return _run_all(commands)
+    finally:
+        shutil.rmtree(figures, ignore_errors=True)
 
 
 def missing_settings() -> list[str]:
@@ -62,12 +66,12 @@ def missing_settings() -> list[str]:
 def _run_all(commands: dict[str, str]) -> int:
     # honcho counts from the first process that ends, and has no option for it.
     honcho.manager.KILL_WAIT = settings.WORKER_GRACE_SECONDS + _KILL_AFTER_GRACE_SECONDS
-    manager = honcho.manager.Manager()
+    # A line that is JSON stays it.
+    manager = honcho.manager.Manager(Printer(sys.stdout, prefix=settings.LOG_FORMAT == "text"))
     concurrency = {"web": 1, "beat": 1, "worker": int(os.environ.get("WORKER_PROCESSES", "1"))}
     for process in expand_processes(commands, concurrency):
         manager.add_process(process.name, process.cmd, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     manager.loop()
-    shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"], ignore_errors=True)
     return int(manager.returncode)
 
 

@@ -1,0 +1,132 @@
+"""``make up``: what it refuses, and the whole of it on a real Postgres and Redis (``make test-postgres``)."""
+
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from django.conf import settings
+
+from tests.mirobody_site.waiting import wait_until
+from tests.support.deployment import STOP_SECONDS, Deployment, deployment
+from tests.support.process import ROOT
+from tests.support.upstream import Gate, Step, Upstream
+
+NEEDED = {
+    "DATABASE_URL": "postgres://nobody@127.0.0.1:9/none",
+    "REDIS_URL": "redis://127.0.0.1:9/0",
+    "DJANGO_SECRET_KEY": "long enough for this",
+}
+ON_POSTGRES = pytest.mark.skipif(
+    settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
+    reason="what runs on many processes runs on Postgres: make test-postgres",
+)
+CONTENT = "peculiar-words-of-a-person"
+POOL_SIZE = 2
+STREAMS = 3 * POOL_SIZE + 1
+
+
+def started_with(data: Path, given: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull, "DATA_DIR": str(data), **given}
+    command = [sys.executable, "-m", "mirobody_site.up", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_it_names_every_setting_that_is_missing(tmp_path: Path) -> None:
+    done = started_with(tmp_path, {})
+    assert done.returncode == 2
+    assert re.findall(r"\* (\w+) must", done.stderr) == list(NEEDED)
+
+
+def test_it_knows_the_processes_by_name(tmp_path: Path) -> None:
+    done = started_with(tmp_path, NEEDED, "wep")
+    assert done.returncode == 2
+    assert "wep" in done.stderr
+
+
+@ON_POSTGRES
+def test_it_serves_many_and_stops_whole(upstream: Upstream) -> None:
+    running_settings = {"LLM_BASE_URL": upstream.url, "DATABASE_POOL_SIZE": str(POOL_SIZE)}
+    with deployment(**running_settings) as running, running.client() as client:
+        _becomes_ready(running, client)
+        _answers_and_tells_of_it(running, client, upstream)
+        _holds_no_connection_for_those_who_wait(running, client, upstream)
+        _ends_open_streams_before_it_stops(running, client, upstream)
+        assert CONTENT not in running.output
+        assert running.key not in running.output
+
+
+def _becomes_ready(running: Deployment, client: httpx.Client) -> None:
+    wait_until(lambda: running.process.poll() is not None or _ready(client))
+    assert running.process.poll() is None, running.output
+    assert client.get("/readyz").json()["checks"] == {"database": "ok", "redis": "ok", "workers": "ok"}
+
+
+def _ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").is_success
+    except httpx.TransportError:
+        return False
+
+
+def _answers_and_tells_of_it(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
+    mark = upstream.script("up-plain", Step(text=["All ", "is well."]))
+    answer = client.post("/v1/responses", json={"input": f"{CONTENT} {mark}", "user": CONTENT})
+    assert answer.json()["output_text"] == "All is well."
+    streamed = client.post("/v1/responses", json={"input": f"{CONTENT} {mark}", "stream": True})
+    assert streamed.text.endswith("data: [DONE]\n\n")
+    # Whichever web process is asked knows what the worker did.
+    assert 'mirobody_turn_seconds_count{outcome="completed"} 2.0' in client.get("/metrics").text
+    wait_until(lambda: any(line["message"].startswith("turn completed") for line in running.log_lines))
+    turn = next(line for line in running.log_lines if line["message"].startswith("turn completed"))
+    assert turn["request_id"] == answer.headers["x-request-id"]
+    assert turn["response_id"] == answer.json()["id"]
+    assert turn["task_id"]
+
+
+def _holds_no_connection_for_those_who_wait(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
+    """More streams than connections are open at once, and others are still served."""
+    go_on = Gate()
+    mark = upstream.script("up-waiting", Step(text=["Wait ", go_on, "over."]))
+    body = {"input": mark, "stream": True}
+    with ThreadPoolExecutor(STREAMS) as callers:
+        streams = [callers.submit(client.post, "/v1/responses", json=body) for _ in range(STREAMS)]
+        wait_until(lambda: len(upstream.requests(mark)) == STREAMS)
+        assert client.get("/v1/responses/resp_unknown").status_code == 404
+        assert f"mirobody_open_streams {STREAMS}.0" in client.get("/metrics").text
+        # Two web processes, the worker, beat.
+        assert _database_connections(running) <= 4 * POOL_SIZE
+        go_on.set()
+        assert all("over." in stream.result().text for stream in streams)
+
+
+def _database_connections(running: Deployment) -> int:
+    with psycopg.connect(running.environment["DATABASE_URL"]) as connection:
+        counted = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchone()
+    assert counted is not None
+    return int(counted[0])
+
+
+def _ends_open_streams_before_it_stops(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
+    go_on = Gate()
+    mark = upstream.script("up-stopping", Step(text=["Until ", go_on, "the end."]))
+    with client.stream("POST", "/v1/responses", json={"input": mark, "stream": True}) as stream:
+        chunks = stream.iter_text()
+        read = next(chunks)
+        wait_until(lambda: len(upstream.requests(mark)) == 1)
+        running.stop()
+        wait_until(lambda: "Warm shutdown" in running.output and "Shutting down" in running.output)
+        go_on.set()
+        read += "".join(chunks)
+    assert "the end." in read
+    assert read.endswith("data: [DONE]\n\n")
+    assert running.process.wait(STOP_SECONDS) == 143
+    assert running.living_processes() == []
+    assert "SIGKILL" not in running.output
