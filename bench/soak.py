@@ -34,7 +34,14 @@ LEFT_BEHIND = {
     "session locks held": "SELECT count(*) FROM responses_app_session WHERE locked_by <> ''",
     "claims without an end": "SELECT count(*) FROM responses_app_pendingcall WHERE claimed_until IS NOT NULL",
 }
-CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+_CONNECTIONS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+STANDING = LEFT_BEHIND | {
+    "Postgres connections": _CONNECTIONS,
+    "Postgres connections that are in use": f"{_CONNECTIONS} AND state <> 'idle'",
+}
+POOL = 6
+MOST_CONNECTIONS = POOL * (SIZE.web + SIZE.workers)
+"""Pools keep what they have opened, so that more than at the beginning may be open, but never more than they hold."""
 
 
 @dataclass
@@ -110,8 +117,7 @@ class Soak:
     def standing(self) -> dict[str, int]:
         """What the database and Redis hold at this moment."""
         with psycopg.connect(self.topology.database_url) as database:
-            found = {name: database.execute(query).fetchone() for name, query in LEFT_BEHIND.items()}
-            found["Postgres connections"] = database.execute(CONNECTIONS).fetchone()
+            found = {name: database.execute(query).fetchone() for name, query in STANDING.items()}
         counts = {name: row[0] for name, row in found.items() if row}
         with redis.Redis.from_url(self.topology.redis_url, protocol=2, decode_responses=True) as client:
             kinds = Counter(_kind_of(key) for key in client.scan_iter(count=1000))
@@ -119,20 +125,22 @@ class Soak:
 
     def settled(self) -> list[str]:
         """Waits until nothing is left behind; says what still is after ``QUIET_SECONDS``."""
-        allowed = {"Postgres connections": self.began["Postgres connections"]}
         started = monotonic()
         while True:
             found = self.standing()
-            left = [f"{name}: {number}" for name, number in found.items() if number > self._allowed(name, allowed)]
+            left = [f"{name}: {number}" for name, number in found.items() if number > allowed(name)]
             if not left or monotonic() - started > QUIET_SECONDS:
                 print(f"Quiet {'' if not left else 'not '}after {monotonic() - started:.0f} s.\n")
                 return left
             sleep(2)
 
-    def _allowed(self, name: str, allowed: dict[str, int]) -> int:
-        # What is there for good (the queue's binding, the workers' signs of life) has no id in its name.
-        for_good = name.startswith("Redis keys") and "*" not in name and "unacked" not in name
-        return allowed.get(name, 1 if for_good else 0)
+
+def allowed(name: str) -> int:
+    """How much may be there of what ``Soak.standing`` names when all is quiet."""
+    if name == "Postgres connections":
+        return MOST_CONNECTIONS
+    # What is there for good (the queue's binding, the workers' signs of life) has no id in its name.
+    return int(name.startswith("Redis keys") and "*" not in name and "unacked" not in name)
 
 
 def _kind_of(key: str) -> str:
@@ -159,7 +167,7 @@ def report(soak: Soak, left: list[str]) -> int:
 def main() -> int:
     """The exit code."""
     minutes = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
-    with running_topology(PACE, SIZE) as topology:
+    with running_topology(PACE, SIZE, {"DATABASE_POOL_SIZE": str(POOL)}) as topology:
         print(f"{machine(topology.database_url, topology.redis_url)}; {minutes:g} minutes\n", flush=True)
         soak = Soak(topology)
         uvloop.run(soak.run(minutes))
