@@ -1,6 +1,7 @@
 """The doors of /v1/responses: authenticate, read the request, call one service, render its answer."""
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -29,6 +30,8 @@ from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import Answer, LogGone
 from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
 
+log = logging.getLogger(__name__)
+
 _NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
 _ABANDONED_SECONDS = 5
 """How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
@@ -36,6 +39,8 @@ _FORGOTTEN_SECONDS = 60
 """How long its events stay then."""
 _STOP_SECONDS = 20.0
 """How long a caller who cancels waits for the turn's end: many times what a live turn takes to notice."""
+_abandoned: set[asyncio.Task[None]] = set()
+"""Only these references keep the tasks alive."""
 
 
 class ResponsesView(AsyncApiView):
@@ -148,7 +153,7 @@ async def _json_answer(order: TurnOrder) -> HttpResponse:
         _abandon(order)
         raise
     if not order.request.store:
-        event_log().discard(order.response_id)
+        await _forget(order.response_id)
     return _rendered(answer)
 
 
@@ -166,7 +171,7 @@ async def _followed(order: TurnOrder) -> AsyncGenerator[bytes, None]:
         finished = True
     finally:
         if finished and not order.request.store:
-            event_log().discard(order.response_id)
+            await _forget(order.response_id)
         elif not finished:
             _abandon(order)
 
@@ -174,9 +179,26 @@ async def _followed(order: TurnOrder) -> AsyncGenerator[bytes, None]:
 def _abandon(order: TurnOrder) -> None:
     """A turn that leaves no row is stopped, and what was said of it taken away, even if no other request comes."""
     if not order.request.store:
-        loop = asyncio.get_running_loop()
-        loop.call_later(_ABANDONED_SECONDS, event_log().request_stop, order.response_id)
-        loop.call_later(_FORGOTTEN_SECONDS, event_log().discard, order.response_id)
+        task = asyncio.get_running_loop().create_task(_stop_and_forget(order.response_id))
+        _abandoned.add(task)
+        task.add_done_callback(_abandoned.discard)
+
+
+async def _stop_and_forget(response_id: str) -> None:
+    await asyncio.sleep(_ABANDONED_SECONDS)
+    try:
+        await event_log().arequest_stop(response_id)
+    except ServerError:
+        log.warning("turn of %s could not be stopped; it runs to its end", response_id)
+    await asyncio.sleep(_FORGOTTEN_SECONDS - _ABANDONED_SECONDS)
+    await _forget(response_id)
+
+
+async def _forget(response_id: str) -> None:
+    try:
+        await event_log().adiscard(response_id)
+    except ServerError:
+        log.warning("event log of %s could not be discarded; it expires by itself", response_id)
 
 
 async def _stored_stream(

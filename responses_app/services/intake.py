@@ -124,9 +124,8 @@ def _claim(order: TurnOrder, now: datetime) -> None:
 
 def _start_on_commit(order: TurnOrder) -> None:
     # Open before anybody can see the response, and stop it.
-    event_log().open(order.response_id, turn_lifetime())
-    if order.request.background:
-        event_log().append(order.response_id, 0, announced_frames(order))
+    announced = announced_frames(order) if order.request.background else ()
+    event_log().open(order.response_id, turn_lifetime(), announced)
     transaction.on_commit(partial(_send, order))
 
 

@@ -179,6 +179,7 @@ class _Publisher:
     def __init__(self, order: TurnOrder) -> None:
         self._order = order
         self._log = event_log()
+        self._log.begin(order.response_id)
         self._gone = False
         self.broken_off = False
 

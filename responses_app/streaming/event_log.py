@@ -1,8 +1,11 @@
 """The event log's contract: one writer, the turn, and many readers. Not here: where frames are kept, SSE syntax."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+IDLE_SECONDS = 15.0
+"""How long a reader waits without a frame before it is told that there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,40 +16,65 @@ class Answer:
     body: bytes
 
 
+class Piece(NamedTuple):
+    """What a reader is given at once: whole ``frames``, joined, and the number of the ``last`` of them.
+
+    Without frames it says that none came for a while; ``last`` is then the number before the next one.
+    """
+
+    frames: bytes
+    last: int
+
+
 class LogGone(Exception):
-    """There is no such log: never opened, expired, discarded or, for who wants to write, finished."""
+    """There is no such log: never opened, expired, discarded or, for who wants to write, finished.
+
+    Also raised for a reader whose next frame was trimmed away.
+    """
 
 
 class EventLog(Protocol):
     """Frames of running and just finished responses, by response id.
 
     The writer's calls are synchronous, may come from any thread and never wait for a reader. The readers' are
-    asynchronous, may come from any event loop and cost a coroutine each, no thread and no database connection.
+    asynchronous, may come from any event loop and cost a coroutine each, no thread and no connection of their own.
     Frames are whole SSE frames as ``sse.encode_event`` makes them, numbered without a gap by their
     ``sequence_number``; what a reader is given always ends at the end of a frame.
 
-    Every call raises ``ServerError`` when the log cannot be reached.
+    A log holds at most ``history.MAX_BYTES`` of frames: of a longer one the oldest are trimmed away. A reader that has
+    read them does not notice; one that would need them gets ``LogGone`` and can have the stored response.
+
+    Every call that says nothing else raises ``ServerError`` when the log cannot be reached.
     """
 
-    def open(self, response_id: str, lifetime: float) -> None:
-        """Starts the log, once for a response; readers may wait from here on.
+    def open(self, response_id: str, lifetime: float, frames: Sequence[bytes] = ()) -> None:
+        """Starts the log with ``frames``, numbered from 0; readers may wait from here on. One that is there stays.
 
-        Unless it is finished before, it vanishes ``lifetime`` seconds later, whoever still waits.
+        Unless it is finished or extended before, it vanishes ``lifetime`` seconds later, whoever still waits.
         """
         ...
 
-    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
-        """Lets these logs vanish ``lifetime`` seconds from now. Nothing happens to those that are finished or gone."""
+    def extend(self, response_ids: Collection[str], lifetime: float) -> None:
+        """These logs vanish ``lifetime`` seconds from now. Nothing happens to those that are gone or finished."""
+        ...
+
+    def begin(self, response_id: str) -> None:
+        """This process writes the log from now on. Costs nothing, waits for nothing, and raises nothing."""
         ...
 
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
-        """Adds ``frames``, the first of which has the number ``first_sequence``. Raises ``LogGone``."""
+        """Adds ``frames``, the first of which has the number ``first_sequence``. Does not wait until they are kept.
+
+        A fault, ``LogGone`` or ``ServerError``, may be raised by a later call only, by ``finish`` at the latest; after
+        it nothing more can be written.
+        """
         ...
 
     def finish(
         self, response_id: str, first_sequence: int, frames: Sequence[bytes], answer: Answer, keep: float
     ) -> None:
-        """Adds the last frames and the answer; both stay readable for ``keep`` more seconds. Raises ``LogGone``."""
+        """Adds the last frames and the answer; both stay readable for ``keep`` more seconds. Waits, some seconds at
+        most, until all is kept. Raises ``LogGone``."""
         ...
 
     def discard(self, response_id: str) -> None:
@@ -65,14 +93,25 @@ class EventLog(Protocol):
         ...
 
     def stop_requested(self, response_id: str) -> bool:
-        """Whether the writer was asked to end the turn. Cheap enough to be asked once per piece of model output;
-        the answer may be half a second old."""
+        """Whether the writer was asked to end the turn. Costs nothing, and raises nothing; the answer may be half a
+        second old."""
         ...
 
-    def read(self, response_id: str, starting_after: int | None = None) -> AsyncGenerator[bytes, None]:
+    async def adiscard(self, response_id: str) -> None:
+        """``discard`` for an event loop."""
+        ...
+
+    async def arequest_stop(self, response_id: str) -> None:
+        """``request_stop`` for an event loop."""
+        ...
+
+    def read(
+        self, response_id: str, starting_after: int | None = None, idle: float = IDLE_SECONDS
+    ) -> AsyncGenerator[Piece, None]:
         """The frames after number ``starting_after``, or all, then new ones as they come, to the last.
 
-        An item holds one or more whole frames. Raises ``LogGone`` at the first step or at any later one.
+        An empty piece comes for every ``idle`` seconds without frames. Raises ``LogGone`` at the first step or at any
+        later one.
         """
         ...
 

@@ -5,6 +5,7 @@ from typing import Protocol, cast
 
 from responses_app.streaming.expiring import ExpiringMap
 from responses_app.streaming.redis_clients import milliseconds, redis_faults, sync_client
+from responses_app.streaming.redis_hub import RedisHubs
 
 
 class RequestSlots(Protocol):
@@ -16,6 +17,10 @@ class RequestSlots(Protocol):
 
     def take(self, response_id: str) -> bytes | None:
         """The payload, which is gone afterwards; None when it was taken before or its time is over."""
+        ...
+
+    async def waits(self, response_id: str) -> bool:
+        """Whether the payload is there still, so that nobody has taken it."""
         ...
 
 
@@ -34,12 +39,17 @@ class InProcessRequestSlots:
         with self._lock:
             return self._payloads.pop(response_id)
 
+    async def waits(self, response_id: str) -> bool:
+        with self._lock:
+            return self._payloads.get(response_id) is not None
+
 
 class RedisRequestSlots:
     """RequestSlots over the Redis at ``url``, under ``mirobody:request:{response_id}``."""
 
     def __init__(self, url: str) -> None:
         self._redis = sync_client(url)
+        self._hubs = RedisHubs(url)
 
     def put(self, response_id: str, payload: bytes, lifetime: float) -> None:
         with redis_faults():
@@ -48,6 +58,10 @@ class RedisRequestSlots:
     def take(self, response_id: str) -> bytes | None:
         with redis_faults():
             return cast(bytes | None, self._redis.getdel(_key(response_id)))
+
+    async def waits(self, response_id: str) -> bool:
+        (count,) = await self._hubs.current().ask(("EXISTS", _key(response_id)))
+        return bool(count)
 
 
 def _key(response_id: str) -> str:

@@ -3,63 +3,66 @@
 import asyncio
 import contextlib
 import threading
-from bisect import bisect_right
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
-from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone, Piece
 from responses_app.streaming.expiring import ExpiringMap
-from responses_app.streaming.sse import skip_frames
+from responses_app.streaming.history import History
 
 # A late reader takes a long log in pieces, so that many of them do not each copy the whole.
-_BATCHES_AT_ONCE = 256
+_BYTES_AT_ONCE = 256 * 1024
 
-_Waiters = dict[asyncio.AbstractEventLoop, set["asyncio.Future[None]"]]
+
+class _Waiters:
+    """Who waits for something, in any event loop. Its owner locks."""
+
+    __slots__ = ("by_loop",)
+
+    def __init__(self) -> None:
+        self.by_loop: dict[asyncio.AbstractEventLoop, set[asyncio.Future[bool]]] = {}
+
+    def add(self) -> "asyncio.Future[bool]":
+        loop = asyncio.get_running_loop()
+        waiter = loop.create_future()
+        self.by_loop.setdefault(loop, set()).add(waiter)
+        return waiter
+
+    def remove(self, waiter: "asyncio.Future[bool]") -> None:
+        loop = waiter.get_loop()
+        waiting = self.by_loop.get(loop, set())
+        waiting.discard(waiter)
+        if not waiting:
+            self.by_loop.pop(loop, None)
+
+    def wake(self) -> None:
+        woken, self.by_loop = self.by_loop, {}
+        for loop, futures in woken.items():
+            # A loop that is closed has no readers any more.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(_resolve, futures, True)
 
 
 class _Log:
-    """One response's batches, who waits for more of them, and how it ended."""
+    """One response's frames, who waits for more of them or for the end, and how it ended."""
 
-    __slots__ = ("answer", "batches", "discarded", "first_sequences", "stop_requested", "waiters")
+    __slots__ = ("answer", "discarded", "for_end", "for_frames", "history", "stop_requested")
 
     def __init__(self) -> None:
-        self.batches: list[bytes] = []
-        self.first_sequences: list[int] = []
+        self.history = History()
         self.answer: Answer | None = None
         self.discarded = False
         self.stop_requested = False
-        self.waiters: _Waiters = {}
+        self.for_frames = _Waiters()
+        self.for_end = _Waiters()
 
     def add(self, first_sequence: int, frames: Sequence[bytes]) -> None:
         if frames:
-            self.first_sequences.append(first_sequence)
-            self.batches.append(b"".join(frames))
+            self.history.add(first_sequence, first_sequence + len(frames), b"".join(frames))
+            self.for_frames.wake()
 
-    def position_after(self, sequence: int) -> int:
-        """Index of the first batch that may hold a frame with a number above ``sequence``."""
-        return max(0, bisect_right(self.first_sequences, sequence + 1) - 1)
-
-    def unseen(self, position: int, sequence: int) -> list[bytes]:
-        """The batches from ``position`` on, without frames up to number ``sequence``."""
-        end = position + _BATCHES_AT_ONCE
-        numbered = zip(self.first_sequences[position:end], self.batches[position:end], strict=True)
-        return [skip_frames(batch, sequence + 1 - first) if first <= sequence else batch for first, batch in numbered]
-
-    def add_waiter(self) -> "asyncio.Future[None]":
-        loop = asyncio.get_running_loop()
-        waiter = loop.create_future()
-        self.waiters.setdefault(loop, set()).add(waiter)
-        return waiter
-
-    def remove_waiter(self, waiter: "asyncio.Future[None]") -> None:
-        loop = waiter.get_loop()
-        waiting = self.waiters.get(loop, set())
-        waiting.discard(waiter)
-        if not waiting:
-            self.waiters.pop(loop, None)
-
-    def take_waiters(self) -> _Waiters:
-        waiters, self.waiters = self.waiters, {}
-        return waiters
+    def wake_all(self) -> None:
+        self.for_frames.wake()
+        self.for_end.wake()
 
 
 class InProcessEventLog:
@@ -69,23 +72,26 @@ class InProcessEventLog:
         self._lock = threading.Lock()
         self._logs: ExpiringMap[_Log] = ExpiringMap()
 
-    def open(self, response_id: str, lifetime: float) -> None:
+    def open(self, response_id: str, lifetime: float, frames: Sequence[bytes] = ()) -> None:
         with self._lock:
-            self._logs.put(response_id, _Log(), lifetime)
+            if self._logs.get(response_id) is None:
+                log = _Log()
+                log.add(0, frames)
+                self._logs.put(response_id, log, lifetime)
 
-    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
+    def extend(self, response_ids: Collection[str], lifetime: float) -> None:
         with self._lock:
             for response_id in response_ids:
                 log = self._logs.get(response_id)
                 if log and log.answer is None:
                     self._logs.keep(response_id, lifetime)
 
+    def begin(self, response_id: str) -> None:
+        """Nothing is to be done: there is but one process."""
+
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
         with self._lock:
-            log = self._writable(response_id)
-            log.add(first_sequence, frames)
-            waiters = log.take_waiters()
-        _wake(waiters)
+            self._writable(response_id).add(first_sequence, frames)
 
     def finish(
         self, response_id: str, first_sequence: int, frames: Sequence[bytes], answer: Answer, keep: float
@@ -95,21 +101,20 @@ class InProcessEventLog:
             log.add(first_sequence, frames)
             log.answer = answer
             self._logs.keep(response_id, keep)
-            waiters = log.take_waiters()
-        _wake(waiters)
+            log.wake_all()
 
     def discard(self, response_id: str) -> None:
         with self._lock:
             log = self._logs.pop(response_id)
             if log:
                 log.discarded = True
-            waiters = log.take_waiters() if log else {}
-        _wake(waiters)
+                log.wake_all()
 
     def discard_ended(self, response_id: str) -> None:
         with self._lock:
             log = self._logs.get(response_id)
             if log and log.answer is not None:
+                # Who waits was woken by the end, and holds the log itself.
                 self._logs.pop(response_id)
 
     def request_stop(self, response_id: str) -> None:
@@ -123,23 +128,32 @@ class InProcessEventLog:
             log = self._logs.get(response_id)
             return log is not None and log.stop_requested
 
-    async def read(self, response_id: str, starting_after: int | None = None) -> AsyncGenerator[bytes, None]:
-        sequence = -1 if starting_after is None else starting_after
+    async def adiscard(self, response_id: str) -> None:
+        self.discard(response_id)
+
+    async def arequest_stop(self, response_id: str) -> None:
+        self.request_stop(response_id)
+
+    async def read(
+        self, response_id: str, starting_after: int | None = None, idle: float = IDLE_SECONDS
+    ) -> AsyncGenerator[Piece, None]:
+        number = 0 if starting_after is None else starting_after + 1
         with self._lock:
             log = self._live(response_id)
-            position = log.position_after(sequence)
         while True:
             with self._lock:
                 self._check_readable(response_id, log)
-                batches = log.unseen(position, sequence)
-                position += len(batches)
-                ended = log.answer is not None and position == len(log.batches)
-                waiter = None if batches or ended else log.add_waiter()
+                stretch = log.history.since(number, _BYTES_AT_ONCE)
+                ended = log.answer is not None and stretch.end >= log.history.end
+                waiter = None if stretch.frames or ended else log.for_frames.add()
             if waiter:
-                await self._wait(response_id, log, waiter)
+                if not await self._wait(response_id, log.for_frames, waiter, idle):
+                    self._check_readable(response_id, log)
+                    yield Piece(b"", number - 1)
                 continue
-            if frames := b"".join(batches):
-                yield frames
+            number = stretch.end
+            if stretch.frames:
+                yield Piece(stretch.frames, number - 1)
             if ended:
                 return
 
@@ -151,16 +165,19 @@ class InProcessEventLog:
                 self._check_readable(response_id, log)
                 if log.answer is not None:
                     return log.answer
-                waiter = log.add_waiter()
-            await self._wait(response_id, log, waiter)
+                waiter = log.for_end.add()
+            await self._wait(response_id, log.for_end, waiter, IDLE_SECONDS)
 
-    async def _wait(self, response_id: str, log: _Log, waiter: "asyncio.Future[None]") -> None:
-        """Waits for a change of ``log`` or the end of its time."""
+    async def _wait(self, response_id: str, waiters: _Waiters, waiter: "asyncio.Future[bool]", idle: float) -> bool:
+        """Waits for a change of the log; False when none came for ``idle`` seconds or until the end of its time."""
+        timeout = max(0.0, min(idle, self._logs.remaining(response_id)))
+        timer = asyncio.get_running_loop().call_later(timeout, _resolve, (waiter,), False)
         try:
-            await asyncio.wait({waiter}, timeout=max(0.0, self._logs.remaining(response_id)))
+            return await waiter
         finally:
+            timer.cancel()
             with self._lock:
-                log.remove_waiter(waiter)
+                waiters.remove(waiter)
 
     def _live(self, response_id: str) -> _Log:
         log = self._logs.get(response_id)
@@ -180,14 +197,7 @@ class InProcessEventLog:
         return log
 
 
-def _wake(waiters: _Waiters) -> None:
-    for loop, futures in waiters.items():
-        # A loop that is closed has no readers any more.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(_resolve, futures)
-
-
-def _resolve(futures: Iterable["asyncio.Future[None]"]) -> None:
+def _resolve(futures: Iterable["asyncio.Future[bool]"], changed: bool) -> None:
     for future in futures:
         if not future.done():
-            future.set_result(None)
+            future.set_result(changed)

@@ -1,9 +1,7 @@
 """How this package reaches Redis: clients, their limits, what a fault becomes. Not here: keys and what they hold."""
 
-import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 import redis
 import redis.asyncio
@@ -12,66 +10,43 @@ from redis.retry import Retry
 
 from mirobody_site.tenancy.errors import ServerError
 
-T = TypeVar("T")
+TIMEOUT_SECONDS = 5.0
+"""The longest that one command may take."""
+PATIENCE_SECONDS = 15.0
+"""How long who reads or writes a log waits for a Redis that is away, or for a log that a restart took along."""
+RETRY_SECONDS = 0.2
+FAULTS = (redis.RedisError, OSError, TimeoutError)
+"""What a client raises when Redis is out of reach."""
 
-# The longest a blocking read waits before it looks whether its key still exists.
-BLOCK_SECONDS = 5.0
-_TIMEOUT_SECONDS = 5.0
-# A thread that writes takes a connection for the length of a command, a reader that waits takes one until it is woken.
-# Redis allows 10,000 clients by default, many systems 1,024 open files to a process: raise the latter for more readers.
-_MAX_CONNECTIONS = 2000
+# What threads share; one that finds all in use waits for its turn.
+_CONNECTIONS = 16
 
 
 def sync_client(url: str) -> redis.Redis:
-    """A client for worker threads; nothing it does takes longer than a few seconds."""
-    # A write repeated after a lost answer would be there twice or be refused: whoever asked has to know.
-    return redis.Redis.from_url(
+    """A client for threads; nothing it does takes longer than a few seconds."""
+    pool = redis.BlockingConnectionPool.from_url(
         url,
         protocol=2,
-        socket_timeout=_TIMEOUT_SECONDS,
-        socket_connect_timeout=_TIMEOUT_SECONDS,
-        max_connections=_MAX_CONNECTIONS,
+        socket_timeout=TIMEOUT_SECONDS,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        max_connections=_CONNECTIONS,
+        timeout=TIMEOUT_SECONDS,
+        # A write repeated after a lost answer would be there twice or be refused: whoever asked has to know.
         retry=Retry(NoBackoff(), 0),
     )
+    return redis.Redis.from_pool(pool)
 
 
-class AsyncClients:
-    """One client for each event loop that reads; a loop's connections are no use to another."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._clients: dict[asyncio.AbstractEventLoop, redis.asyncio.Redis] = {}
-
-    def current(self) -> redis.asyncio.Redis:
-        """The running loop's client. It has no time limit of its own: see ``in_time``."""
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            self._forget_closed_loops()
-            client = self._clients[loop] = self._connect()
-        return client
-
-    def _forget_closed_loops(self) -> None:
-        for loop in list(self._clients):
-            if loop.is_closed():
-                self._clients.pop(loop, None)
-
-    def _connect(self) -> redis.asyncio.Redis:
-        return redis.asyncio.Redis.from_url(
-            self._url,
-            protocol=2,
-            # With a limit the client sends by asyncio.wait_for, which on Python 3.11 can lose a cancellation.
-            socket_timeout=None,
-            socket_connect_timeout=_TIMEOUT_SECONDS,
-            max_connections=_MAX_CONNECTIONS,
-            retry=redis.asyncio.retry.Retry(NoBackoff(), 0),
-        )
-
-
-async def in_time(command: Awaitable[T]) -> T:
-    """The command's answer. Raises ``TimeoutError`` when it takes longer than the longest blocking read may."""
-    async with asyncio.timeout(BLOCK_SECONDS + _TIMEOUT_SECONDS):
-        return await command
+def async_client(url: str) -> redis.asyncio.Redis:
+    """A client for one event loop. It has no time limit of its own: its user sets them."""
+    return redis.asyncio.Redis.from_url(
+        url,
+        protocol=2,
+        # With a limit the client sends by asyncio.wait_for, which on Python 3.11 can lose a cancellation.
+        socket_timeout=None,
+        socket_connect_timeout=TIMEOUT_SECONDS,
+        retry=redis.asyncio.retry.Retry(NoBackoff(), 0),
+    )
 
 
 @contextmanager
@@ -79,7 +54,7 @@ def redis_faults() -> Iterator[None]:
     """Turns what the Redis client raises, and a time limit passed, into ``ServerError``."""
     try:
         yield
-    except (redis.RedisError, TimeoutError) as error:
+    except FAULTS as error:
         raise ServerError from error
 
 

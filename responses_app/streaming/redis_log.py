@@ -1,176 +1,233 @@
-"""The event log in Redis Streams, for turns and readers in different processes. Its contract is EventLog's.
+"""The event log in Redis Streams, for turns and readers in different processes. Its contract is EventLog's."""
 
-``mirobody:log:{response_id}`` is one stream. An entry is one batch of frames: ``n`` the number of the first, ``f`` the
-frames, joined. Its id is the number of the last frame plus one, so that ``starting_after`` is a position in the stream
-and a batch cannot be there twice. The highest possible id ends the stream: ``s`` and ``b`` hold the answer's status and
-body beside the last frames, or ``g`` says that the log was discarded. The first entry is empty and carries the time
-to live, so that no stream is ever without one; nothing is trimmed, a log is as long as its one response.
-``mirobody:log:{response_id}:stop`` is there when the turn is asked to end.
-"""
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
 
-import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
-from typing import Any, cast
-
-import redis
-
-from responses_app.streaming.event_log import Answer, LogGone
-from responses_app.streaming.redis_clients import (
-    BLOCK_SECONDS,
-    AsyncClients,
-    in_time,
-    milliseconds,
-    redis_faults,
-    sync_client,
+from mirobody_site.tenancy.errors import ServerError
+from responses_app.streaming import redis_clients
+from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone, Piece
+from responses_app.streaming.redis_clients import milliseconds, redis_faults, sync_client
+from responses_app.streaming.redis_entries import (
+    DISCARD,
+    DISCARD_ENDED,
+    END,
+    EXTEND,
+    GONE,
+    OPEN,
+    REQUEST_STOP,
+    end_channel,
+    entry_id,
+    log_key,
+    pack_entry,
+    unpack_answer,
+    unpack_entry,
 )
+from responses_app.streaming.redis_hub import Inbox, RedisHub, RedisHubs
+from responses_app.streaming.redis_writer import RedisWriter
 from responses_app.streaming.sse import skip_frames
 
-_OPENED = "0-1"
-_BEFORE_END = "18446744073709551615-18446744073709551614"
-_END = "18446744073709551615-18446744073709551615"
-_ENTRIES_AT_ONCE = 256
-_STOP_CHECK_SECONDS = 0.5
-_FORGET_STOP_CHECK_SECONDS = 60.0
-
-_Fields = Mapping[bytes, bytes]
+_ENTRIES_AT_ONCE = 64
 
 
 class RedisEventLog:
-    """EventLog over the Redis at ``url``. A discarded log's reader is told at once or, at the latest, 5 s later."""
+    """EventLog over the Redis at ``url``.
+
+    A log that expired, or that Redis dropped, is noticed by who waits in it 2 s later. Through a restart of Redis
+    writers and readers wait for 15 s; what a turn said by then, and says after, is all there.
+    """
 
     def __init__(self, url: str) -> None:
         self._redis = sync_client(url)
-        self._readers = AsyncClients(url)
-        self._stop_checks: dict[str, tuple[bool, float]] = {}
+        self._writer = RedisWriter(url)
+        self._hubs = RedisHubs(url)
 
-    def open(self, response_id: str, lifetime: float) -> None:
-        key = _key(response_id)
-        with redis_faults(), self._redis.pipeline() as together:
-            together.xadd(key, {b"n": b"0"}, id=_OPENED)
-            together.pexpire(key, milliseconds(lifetime))
-            together.execute()
+    def open(self, response_id: str, lifetime: float, frames: Sequence[bytes] = ()) -> None:
+        entry = pack_entry(0, len(frames), False, b"".join(frames)) if frames else b""
+        with redis_faults():
+            self._redis.eval(OPEN, 1, log_key(response_id), milliseconds(lifetime), entry, entry_id(len(frames)))
 
-    def extend(self, response_ids: Sequence[str], lifetime: float) -> None:
-        with redis_faults(), self._redis.pipeline(transaction=False) as together:
-            for response_id in response_ids:
-                together.pexpire(_key(response_id), milliseconds(lifetime))
-            together.execute()
+    def extend(self, response_ids: Collection[str], lifetime: float) -> None:
+        if not response_ids:
+            return
+        keys = [log_key(response_id) for response_id in response_ids]
+        self._writer.extended(response_ids, lifetime)
+        with redis_faults():
+            self._redis.eval(EXTEND, len(keys), *keys, milliseconds(lifetime))
+
+    def begin(self, response_id: str) -> None:
+        self._writer.begin(response_id)
 
     def append(self, response_id: str, first_sequence: int, frames: Sequence[bytes]) -> None:
-        if frames:
-            entry_id = f"{first_sequence + len(frames)}-0"
-            self._add(response_id, entry_id, _batch(first_sequence, frames))
+        self._writer.append(response_id, first_sequence, frames)
 
     def finish(
         self, response_id: str, first_sequence: int, frames: Sequence[bytes], answer: Answer, keep: float
     ) -> None:
-        ending = {b"s": str(answer.status).encode(), b"b": answer.body}
-        self._add(response_id, _END, {**_batch(first_sequence, frames), **ending})
-        self._stop_checks.pop(response_id, None)
-        with redis_faults(), self._redis.pipeline(transaction=False) as together:
-            together.pexpire(_key(response_id), milliseconds(keep))
-            together.delete(_stop_key(response_id))
-            together.execute()
+        self._writer.finish(response_id, first_sequence, frames, answer, keep)
 
     def discard(self, response_id: str) -> None:
-        self._stop_checks.pop(response_id, None)
-        key = _key(response_id)
-        # Deleting a stream does not wake who waits for its next entry; an entry does. Not one transaction, which would
-        # wake them after the deletion. A finished log refuses the entry, and nobody waits for it.
-        with redis_faults(), self._redis.pipeline(transaction=False) as together:
-            together.xadd(key, {b"g": b"1"}, id=_END, nomkstream=True)
-            together.delete(key, _stop_key(response_id))
-            together.execute(raise_on_error=False)
+        self._writer.discarded(response_id)
+        with redis_faults():
+            self._redis.eval(DISCARD, 1, log_key(response_id))
 
     def discard_ended(self, response_id: str) -> None:
         with redis_faults():
-            ended = self._redis.xrange(_key(response_id), _END, _END)
-        if ended:
-            self.discard(response_id)
+            self._redis.eval(DISCARD_ENDED, 1, log_key(response_id))
 
     def request_stop(self, response_id: str) -> None:
         with redis_faults():
-            remaining = self._redis.pttl(_key(response_id))
-            if remaining > 0:
-                self._redis.set(_stop_key(response_id), b"1", px=remaining)
+            self._redis.eval(REQUEST_STOP, 1, log_key(response_id))
 
     def stop_requested(self, response_id: str) -> bool:
-        now = time.monotonic()
-        known, checked_at = self._stop_checks.get(response_id) or self._first_stop_check(now)
-        if known or now - checked_at < _STOP_CHECK_SECONDS:
-            return known
-        with redis_faults():
-            requested = bool(self._redis.exists(_stop_key(response_id)))
-        self._stop_checks[response_id] = (requested, now)
-        return requested
+        return self._writer.stop_requested(response_id)
 
-    async def read(self, response_id: str, starting_after: int | None = None) -> AsyncGenerator[bytes, None]:
-        sequence = -1 if starting_after is None else starting_after
-        position = f"{sequence + 1}-0" if sequence >= 0 else _OPENED
-        async with aclosing(self._follow(response_id, position)) as steps:
-            async for entries in steps:
-                if frames := b"".join(_unseen(fields, sequence) for fields in entries):
-                    yield frames
-                if b"s" in entries[-1]:
-                    return
+    async def adiscard(self, response_id: str) -> None:
+        self._writer.discarded(response_id)
+        await self._hubs.current().ask(("EVAL", DISCARD, 1, log_key(response_id)))
+
+    async def arequest_stop(self, response_id: str) -> None:
+        await self._hubs.current().ask(("EVAL", REQUEST_STOP, 1, log_key(response_id)))
+
+    async def read(
+        self, response_id: str, starting_after: int | None = None, idle: float = IDLE_SECONDS
+    ) -> AsyncGenerator[Piece, None]:
+        hub, key = self._hubs.current(), log_key(response_id)
+        with hub.joined(key, key) as inbox:
+            reader = _Reader(hub, inbox, 0 if starting_after is None else starting_after + 1)
+            while not reader.ended:
+                if inbox:
+                    frames = reader.take()
+                elif inbox.behind:
+                    frames = await reader.catch_up()
+                elif await inbox.changed(idle):
+                    continue
+                else:
+                    yield Piece(b"", reader.number - 1)
+                    continue
+                if frames:
+                    yield Piece(frames, reader.number - 1)
 
     async def answer(self, response_id: str) -> Answer:
-        async with aclosing(self._follow(response_id, _BEFORE_END)) as steps:
-            (ending,) = await anext(steps)
-        return Answer(status=int(ending[b"s"]), body=ending[b"b"])
+        hub, key = self._hubs.current(), log_key(response_id)
+        with hub.joined(end_channel(response_id), key) as inbox:
+            search = _Search(hub, inbox)
+            while True:
+                if inbox:
+                    message = inbox.pop()
+                    if message == GONE:
+                        raise LogGone
+                    return unpack_answer(message)
+                if not inbox.behind:
+                    await inbox.changed(IDLE_SECONDS)
+                elif found := await search.entries(END, 1):
+                    return unpack_answer(found[0][b"a"])
 
-    def _add(self, response_id: str, entry_id: str, fields: Mapping[bytes, bytes]) -> None:
-        """Adds an entry to a log that exists and is not finished. Raises ``LogGone``."""
-        key = _key(response_id)
-        with redis_faults():
+    def close(self) -> None:
+        """Writes what is left to write, and ends the writing thread until it is needed again."""
+        self._writer.close()
+
+
+class _Search:
+    """Looks up what is in a log, through faults that pass."""
+
+    def __init__(self, hub: RedisHub, inbox: Inbox) -> None:
+        self._hub = hub
+        self._inbox = inbox
+        self._key = inbox.channel.key
+        self._seen_on: str | None = None
+        self._missing_since: float | None = None
+
+    async def entries(self, start: bytes, count: int) -> list[dict[bytes, bytes]]:
+        """Up to ``count`` entries from the id ``start`` on, without a gap to what comes into the inbox.
+
+        Raises ``LogGone``, and ``ServerError`` when Redis is away for too long.
+        """
+        await self._hub.ready(self._inbox)
+        self._inbox.behind = False
+        exists, found = await self._ask(start, count)
+        if exists:
+            self._seen_on, self._missing_since = self._hub.server, None
+        else:
+            await self._wait_for_it()
+        return [fields for _, fields in found]
+
+    async def _ask(self, start: bytes, count: int) -> tuple[int, list[tuple[bytes, dict[bytes, bytes]]]]:
+        key, clock = self._key, asyncio.get_running_loop().time
+        give_up_at = clock() + redis_clients.PATIENCE_SECONDS
+        while True:
             try:
-                added = self._redis.xadd(key, cast(Any, fields), id=entry_id, nomkstream=True)
-            except redis.ResponseError:
-                if not self._redis.xrange(key, _END, _END):
+                exists, found = await self._hub.ask(("EXISTS", key), ("XRANGE", key, start, "+", "COUNT", count))
+            except ServerError:
+                if clock() > give_up_at:
                     raise
-                added = None
-        if added is None:
+                await asyncio.sleep(redis_clients.RETRY_SECONDS)
+            else:
+                return exists, found
+
+    async def _wait_for_it(self) -> None:
+        """A log that was there before Redis was started again is written anew by its turn, if that still runs."""
+        now = asyncio.get_running_loop().time()
+        self._missing_since = self._missing_since or now
+        if self._seen_on in (None, await self._server()):
             raise LogGone
+        if now - self._missing_since > redis_clients.PATIENCE_SECONDS:
+            raise LogGone
+        self._inbox.behind = True
+        await self._inbox.changed(redis_clients.RETRY_SECONDS)
 
-    def _first_stop_check(self, now: float) -> tuple[bool, float]:
-        """What is known of a response that was never asked about. Forgets turns that ended without a word."""
-        for response_id, (_, checked_at) in list(self._stop_checks.items()):
-            if now - checked_at > _FORGET_STOP_CHECK_SECONDS:
-                self._stop_checks.pop(response_id, None)
-        return False, now - _STOP_CHECK_SECONDS
-
-    async def _follow(self, response_id: str, position: str) -> AsyncGenerator[list[_Fields], None]:
-        """Entries after the id ``position``, as they come, for ever. Raises ``LogGone``."""
-        client, key = self._readers.current(), _key(response_id)
-        at: str | bytes = position
-        with redis_faults():
-            remaining = await in_time(client.pttl(key))
-            while remaining > 0:
-                block = min(milliseconds(BLOCK_SECONDS), remaining)
-                found = await in_time(client.xread({key: at}, count=_ENTRIES_AT_ONCE, block=block))
-                if not found:
-                    remaining = await in_time(client.pttl(key))
-                    continue
-                entries = cast(list[tuple[bytes, _Fields]], cast(Any, found)[0][1])
-                if b"g" in entries[-1][1]:
-                    break
-                at = entries[-1][0]
-                yield [fields for _, fields in entries]
-        raise LogGone
+    async def _server(self) -> str | None:
+        try:
+            return await self._hub.server_now()
+        except ServerError:
+            return ""
 
 
-def _key(response_id: str) -> str:
-    return f"mirobody:log:{response_id}"
+class _Reader:
+    """Where one reader is, and what comes next for it.
 
+    Attributes:
+        number: The number of the next frame it has to be given.
+        ended: Whether there is none.
+    """
 
-def _stop_key(response_id: str) -> str:
-    return f"{_key(response_id)}:stop"
+    def __init__(self, hub: RedisHub, inbox: Inbox, number: int) -> None:
+        self._inbox = inbox
+        self._search = _Search(hub, inbox)
+        self.number = number
+        self.ended = False
 
+    def take(self) -> bytes:
+        """What is in the inbox, as far as it follows on what was read. Raises ``LogGone``."""
+        parts = []
+        while self._inbox and not self.ended:
+            message = self._inbox.pop()
+            if message == GONE:
+                raise LogGone
+            frames = self._unseen(message)
+            if frames is None:
+                self._inbox.drop()
+                break
+            parts.append(frames)
+        return b"".join(parts)
 
-def _batch(first_sequence: int, frames: Sequence[bytes]) -> dict[bytes, bytes]:
-    return {b"n": str(first_sequence).encode(), b"f": b"".join(frames)}
+    async def catch_up(self) -> bytes:
+        """What is in the log; the rest of a long one comes later. Raises ``LogGone`` and ``ServerError``."""
+        found = await self._search.entries(entry_id(self.number + 1), _ENTRIES_AT_ONCE)
+        parts = [self._unseen(fields[b"p"]) for fields in found]
+        if None in parts:
+            raise LogGone
+        if len(found) == _ENTRIES_AT_ONCE:
+            self._inbox.behind = True
+        return b"".join(part for part in parts if part)
 
-
-def _unseen(fields: _Fields, sequence: int) -> bytes:
-    return skip_frames(fields[b"f"], sequence + 1 - int(fields[b"n"]))
+    def _unseen(self, packed: bytes) -> bytes | None:
+        """The frames of an entry that are new to the reader; None when some before them are missing."""
+        entry = unpack_entry(packed)
+        if entry.first > self.number:
+            return None
+        self.ended = entry.last
+        if entry.end <= self.number:
+            return b""
+        skipped = self.number - entry.first
+        self.number = entry.end
+        return skip_frames(entry.frames, skipped) if skipped else entry.frames

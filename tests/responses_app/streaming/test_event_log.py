@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from responses_app.streaming.event_log import LogGone
+from responses_app.streaming.event_log import LogGone, Piece
 from tests.responses_app.streaming.conftest import Place
-from tests.responses_app.streaming.scenarios import ANSWER, joined, make_frames, run, until
+from tests.responses_app.streaming.scenarios import ANSWER, make_frames, read, run, until
 
 FRAMES = make_frames(6)
 
@@ -25,11 +25,27 @@ def write_all(place: Place, response_id: str = "resp_1", keep: float = 60) -> No
     place.log.finish(response_id, 3, FRAMES[3:], ANSWER, keep)
 
 
+def assert_not_writable(place: Place, response_id: str, first: int) -> None:
+    """A later append is refused, the end at the latest, and no frame of them is kept."""
+
+    def refused() -> bool:
+        try:
+            place.log.append(response_id, first, make_frames(1, first))
+        except LogGone:
+            return True
+        return False
+
+    refused()
+    with pytest.raises(LogGone):
+        place.log.finish(response_id, first + 1, [], ANSWER, 60)
+    run(until(refused))
+
+
 def test_late_reader_gets_everything_in_order_and_the_answer(place: Place) -> None:
     write_all(place)
 
     async def scenario() -> None:
-        assert await joined(place.log.read("resp_1")) == b"".join(FRAMES)
+        assert await read(place.log, "resp_1") == b"".join(FRAMES)
         assert await place.log.answer("resp_1") == ANSWER
 
     run(scenario())
@@ -43,9 +59,9 @@ def test_live_reader_gets_each_batch_before_the_next_is_written(place: Place) ->
             next_piece = asyncio.ensure_future(anext(reader))
             await until(lambda: place.waiting_readers() == 1)
             place.log.append("resp_1", number, [frame])
-            assert await next_piece == frame
+            assert await next_piece == Piece(frame, number)
         place.log.finish("resp_1", len(FRAMES), [], ANSWER, 60)
-        assert await joined(reader) == b""
+        assert [piece async for piece in reader] == []
 
     run(scenario())
 
@@ -54,14 +70,14 @@ def test_live_reader_gets_each_batch_before_the_next_is_written(place: Place) ->
 def test_reader_starts_after_a_number_inside_or_at_the_end_of_any_batch(place: Place, starting_after: int) -> None:
     write_all(place)
     rest = b"".join(FRAMES[starting_after + 1 :])
-    assert run(joined(place.log.read("resp_1", starting_after))) == rest
+    assert run(read(place.log, "resp_1", starting_after)) == rest
 
 
 def test_reader_may_start_after_a_number_that_is_still_to_come(place: Place) -> None:
     async def scenario() -> None:
         place.log.open("resp_1", 60)
         place.log.append("resp_1", 0, FRAMES[:2])
-        reader = asyncio.ensure_future(joined(place.log.read("resp_1", 3)))
+        reader = asyncio.ensure_future(read(place.log, "resp_1", 3))
         await until(lambda: place.waiting_readers() == 1)
         place.log.append("resp_1", 2, FRAMES[2:5])
         place.log.finish("resp_1", 5, FRAMES[5:], ANSWER, 60)
@@ -80,7 +96,7 @@ def test_200_readers_and_answers_follow_one_writer_thread(place: Place) -> None:
 
     async def scenario() -> None:
         place.log.open("resp_1", 60)
-        readers = [asyncio.ensure_future(joined(place.log.read("resp_1"))) for _ in range(180)]
+        readers = [asyncio.ensure_future(read(place.log, "resp_1")) for _ in range(180)]
         answers = [asyncio.ensure_future(place.log.answer("resp_1")) for _ in range(20)]
         await until(lambda: place.waiting_readers() == 200)
         threads_before = threading.active_count()
@@ -89,7 +105,8 @@ def test_200_readers_and_answers_follow_one_writer_thread(place: Place) -> None:
         assert set(await asyncio.gather(*readers)) == {b"".join(frames)}
         assert set(await asyncio.gather(*answers)) == {ANSWER}
         writer.join()
-        assert threading.active_count() == threads_before
+        # Redis has one thread for all writers, and none for readers.
+        assert threading.active_count() <= threads_before + 1
         assert place.waiting_readers() == 0
 
     run(scenario())
@@ -101,7 +118,7 @@ def test_writers_in_many_threads_do_not_mix_their_logs(place: Place) -> None:
     async def scenario() -> list[bytes]:
         for response_id in ids:
             place.log.open(response_id, 60)
-        readers = [asyncio.ensure_future(joined(place.log.read(response_id))) for response_id in ids]
+        readers = [asyncio.ensure_future(read(place.log, response_id)) for response_id in ids]
         with ThreadPoolExecutor(8) as pool:
             writers = [pool.submit(write_one, place, response_id) for response_id in ids]
             results = await asyncio.gather(*readers)
@@ -121,7 +138,7 @@ def test_writers_in_many_threads_do_not_mix_their_logs(place: Place) -> None:
 def test_readers_in_two_event_loops_follow_the_same_log(place: Place) -> None:
     place.log.open("resp_1", 60)
     with ThreadPoolExecutor(2) as pool:
-        readers = [pool.submit(run, joined(place.log.read("resp_1"))) for _ in range(2)]
+        readers = [pool.submit(run, read(place.log, "resp_1")) for _ in range(2)]
         run(until(lambda: place.waiting_readers() == 2))
         place.log.finish("resp_1", 0, FRAMES, ANSWER, 60)
         assert [reader.result() for reader in readers] == [b"".join(FRAMES)] * 2
@@ -138,7 +155,8 @@ def test_writer_does_not_wait_for_a_reader_that_stopped_reading(place: Place) ->
         for number, frame in enumerate(frames[1:], start=1):
             place.log.append("resp_1", number, [frame])
         place.log.finish("resp_1", len(frames), [], ANSWER, 60)
-        assert first + await joined(reader) == b"".join(frames)
+        assert first.frames + await read(place.log, "resp_1", first.last) == b"".join(frames)
+        assert first.frames + b"".join([piece.frames async for piece in reader]) == b"".join(frames)
 
     run(scenario())
 
@@ -146,8 +164,8 @@ def test_writer_does_not_wait_for_a_reader_that_stopped_reading(place: Place) ->
 def test_cancelled_readers_leave_nothing_behind_and_the_others_go_on(place: Place) -> None:
     async def scenario() -> None:
         place.log.open("resp_1", 60)
-        stays = asyncio.ensure_future(joined(place.log.read("resp_1")))
-        leaving = [asyncio.ensure_future(joined(place.log.read("resp_1"))) for _ in range(30)]
+        stays = asyncio.ensure_future(read(place.log, "resp_1"))
+        leaving = [asyncio.ensure_future(read(place.log, "resp_1")) for _ in range(30)]
         leaving += [asyncio.ensure_future(place.log.answer("resp_1")) for _ in range(10)]
         await until(lambda: place.waiting_readers() == 41)
         for reader in leaving:
@@ -156,7 +174,7 @@ def test_cancelled_readers_leave_nothing_behind_and_the_others_go_on(place: Plac
         await until(lambda: place.waiting_readers() == 1)
         write_rest_to(place)
         assert await stays == b"".join(FRAMES)
-        assert await joined(place.log.read("resp_1")) == b"".join(FRAMES)
+        assert await read(place.log, "resp_1") == b"".join(FRAMES)
 
     def write_rest_to(place: Place) -> None:
         place.log.append("resp_1", 0, FRAMES[:5])
@@ -168,15 +186,12 @@ def test_cancelled_readers_leave_nothing_behind_and_the_others_go_on(place: Plac
 def test_unknown_log_is_gone_for_everyone(place: Place) -> None:
     async def scenario() -> None:
         with pytest.raises(LogGone):
-            await joined(place.log.read("resp_never"))
+            await read(place.log, "resp_never")
         with pytest.raises(LogGone):
             await place.log.answer("resp_never")
 
     run(scenario())
-    with pytest.raises(LogGone):
-        place.log.append("resp_never", 0, FRAMES)
-    with pytest.raises(LogGone):
-        place.log.finish("resp_never", 0, FRAMES, ANSWER, 60)
+    assert_not_writable(place, "resp_never", 0)
     place.log.request_stop("resp_never")
     assert not place.log.stop_requested("resp_never")
     place.log.discard("resp_never")
@@ -185,17 +200,14 @@ def test_unknown_log_is_gone_for_everyone(place: Place) -> None:
 
 def test_finished_log_takes_no_more(place: Place) -> None:
     write_all(place)
-    with pytest.raises(LogGone):
-        place.log.append("resp_1", 6, make_frames(1, 6))
-    with pytest.raises(LogGone):
-        place.log.finish("resp_1", 6, [], ANSWER, 60)
-    assert run(joined(place.log.read("resp_1"))) == b"".join(FRAMES)
+    assert_not_writable(place, "resp_1", 6)
+    assert run(read(place.log, "resp_1")) == b"".join(FRAMES)
 
 
 def test_log_that_is_never_finished_vanishes_under_its_waiting_readers(place: Place) -> None:
     async def scenario() -> None:
         place.log.open("resp_1", 0.2)
-        reader = asyncio.ensure_future(joined(place.log.read("resp_1")))
+        reader = asyncio.ensure_future(read(place.log, "resp_1"))
         answer = asyncio.ensure_future(place.log.answer("resp_1"))
         with pytest.raises(LogGone):
             await reader
@@ -203,8 +215,7 @@ def test_log_that_is_never_finished_vanishes_under_its_waiting_readers(place: Pl
             await answer
 
     run(scenario())
-    with pytest.raises(LogGone):
-        place.log.append("resp_1", 0, FRAMES)
+    assert_not_writable(place, "resp_1", 0)
 
 
 def test_finished_log_is_kept_for_its_time_and_no_longer(place: Place) -> None:
@@ -212,7 +223,7 @@ def test_finished_log_is_kept_for_its_time_and_no_longer(place: Place) -> None:
 
     async def read_until_gone() -> None:
         while True:
-            assert await joined(place.log.read("resp_1")) == b"".join(FRAMES)
+            assert await read(place.log, "resp_1") == b"".join(FRAMES)
 
     with pytest.raises(LogGone):
         run(read_until_gone())
@@ -226,7 +237,7 @@ def test_finished_log_outlives_the_lifetime_it_was_opened_with(place: Place) -> 
     async def scenario() -> None:
         with pytest.raises(LogGone):
             await place.log.answer("resp_short")
-        assert await joined(place.log.read("resp_1")) == b"".join(FRAMES)
+        assert await read(place.log, "resp_1") == b"".join(FRAMES)
 
     run(scenario())
 
@@ -262,8 +273,7 @@ def test_discarded_log_is_gone_at_once_for_readers_and_writer(place: Place) -> N
             await answer
 
     run(scenario())
-    with pytest.raises(LogGone):
-        place.log.append("resp_1", 1, FRAMES[1:])
+    assert_not_writable(place, "resp_1", 1)
     assert place.held() == 0
 
 
@@ -278,7 +288,7 @@ def test_finished_log_can_be_discarded(place: Place) -> None:
 def test_readers_who_wait_are_told_the_end_of_a_log_that_is_discarded_once_it_ended(place: Place) -> None:
     async def scenario() -> None:
         place.log.open("resp_1", 60)
-        reader = asyncio.ensure_future(joined(place.log.read("resp_1")))
+        reader = asyncio.ensure_future(read(place.log, "resp_1"))
         answer = asyncio.ensure_future(place.log.answer("resp_1"))
         await until(lambda: place.waiting_readers() == 2)
         place.log.discard_ended("resp_1")
@@ -335,11 +345,11 @@ def test_frames_arrive_whole_once_and_in_order_however_they_are_batched(
         reader = None
         for number, (start, batch) in enumerate(steps()):
             if number == read_before:
-                reader = asyncio.ensure_future(joined(place.log.read(response_id, starting_after)))
+                reader = asyncio.ensure_future(read(place.log, response_id, starting_after))
             await asyncio.sleep(0)
             place.log.append(response_id, start, batch)
         place.log.finish(response_id, len(frames), [], ANSWER, 60)
-        return await (reader or joined(place.log.read(response_id, starting_after)))
+        return await (reader or read(place.log, response_id, starting_after))
 
     first = 0 if starting_after is None else starting_after + 1
     assert run(scenario()) == b"".join(frames[first:])
