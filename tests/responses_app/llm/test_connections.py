@@ -360,7 +360,7 @@ def test_a_stream_takes_no_thread_but_its_own() -> None:
         for thread in threads:
             thread.start()
         assert all(begun.acquire(timeout=PATIENCE_SECONDS) for _ in threads)
-        assert threading.active_count() == before + len(threads)
+        assert threading.active_count() <= before + len(threads)
         going_on()
         for thread in threads:
             thread.join(PATIENCE_SECONDS)
