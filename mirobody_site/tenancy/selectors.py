@@ -1,13 +1,23 @@
 """Reads of keys and Subjects. Nothing here writes."""
 
+from zoneinfo import ZoneInfo
+
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.secrets import secret_hash
+
+UTC = ZoneInfo("UTC")
 
 
 def find_live_key(secret: str) -> ApiKey | None:
     """The key with this secret and its account, or ``None`` when unknown or revoked or the account is not active."""
     live = ApiKey.objects.select_related("account").filter(revoked_at=None, account__is_active=True)
     return live.filter(secret_hash=secret_hash(secret)).first()
+
+
+def time_zone_of(subject_id: int | None) -> ZoneInfo:
+    """The Subject's time zone; UTC for one that has never been written to."""
+    subject = Subject.objects.filter(pk=subject_id).first() if subject_id is not None else None
+    return ZoneInfo(subject.time_zone) if subject else UTC
 
 
 def find_subject(account_id: int, user: str) -> Subject | None:

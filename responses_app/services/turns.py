@@ -15,6 +15,7 @@ from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.metrics import count_turn
+from mirobody_site.tenancy.selectors import time_zone_of
 from responses_app.engine.assembly import Closing
 from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
 from responses_app.engine.loop import AgentTurn, Limits, Turn, UnpreparedTurn
@@ -220,7 +221,7 @@ def _frames(happened: Sequence[Event]) -> list[bytes]:
 
 def _turn(order: TurnOrder) -> Turn:
     request = order.request
-    today = timezone.now().date().isoformat()
+    today = timezone.now().astimezone(time_zone_of(order.subject_id)).date().isoformat()
     unseal_for_account = partial(unseal, order.account_id)
     return Turn(
         response=new_response(order.identity, request),

@@ -32,12 +32,10 @@ from tools_app.records.clinical import (
     ClinicalKind,
     ClinicalRecord,
 )
-from tools_app.records.clinical_times import ClinicalTime, read_clinical_time
+from tools_app.records.clinical_times import ClinicalTime, read_clinical_time, timed
 from tools_app.records.names import normalised
 
 _MISTAKE = "entered-in-error"
-# Without an end these go on while they have one of these; anything else happened when it began.
-_GOING_ON = frozenset({"active", "recurrence", "relapse", "on-hold", "intended", "in-progress", "arrived"})
 _TEXT_TYPES = ("text/plain", "text/markdown")
 
 
@@ -107,18 +105,7 @@ def _timed(fact: Fact, zone: ZoneInfo) -> dict[str, Any]:
     start, end = _time(fact.start, zone), _time(fact.end, zone)
     if start and end and end.last_day < start.first_day:
         raise Unusable("ends before it begins")
-    begins = start or end
-    if begins is None:
-        return {}
-    last = end or (None if fact.status in _GOING_ON else start)
-    return {
-        "time": start.text if start else "",
-        "precision": begins.precision,
-        "instant": begins.instant,
-        "local_date": begins.first_day,
-        "end_time": end.text if end else "",
-        "last_date": last.last_day if last else None,
-    }
+    return timed(start, end, fact.status)
 
 
 def _time(text: str | None, zone: ZoneInfo) -> ClinicalTime | None:

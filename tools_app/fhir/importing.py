@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from tools_app.fhir.clinical import READERS, clinical_record
@@ -43,6 +44,7 @@ class Imported:
 
 @dataclass(slots=True)
 class _Rows:
+    time_zone: str
     readings: list[HealthRecord] = field(default_factory=list)
     clinical: list[ClinicalRecord] = field(default_factory=list)
     skipped: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -61,14 +63,25 @@ def import_file(
     about = [entry.resource for entry in taken if document.is_about_a_patient(entry.resource)]
     document.check_one_patient(about)
     known = find_subject(account_id, user)
-    zone = ZoneInfo(known.time_zone if known else "UTC")
-    rows = _Rows()
-    for entry in track(document.entries):
-        _read(entry, document, zone, now, rows)
+    rows = _read_all(document, known.time_zone if known else "UTC", now, track)
     with transaction.atomic():
-        readings, clinical = _keep(rows, account_id, user, now, track)
+        # Nothing to keep makes no Subject.
+        if rows.readings or rows.clinical:
+            subject = lock_subject(account_id, user)
+            if subject.time_zone != rows.time_zone:
+                rows = _read_all(document, subject.time_zone, now, track)
+            readings, clinical = _keep(rows, subject, now, track)
+        else:
+            readings, clinical = Ingested(0, 0, 0), {}
         transaction.set_rollback(dry_run)
     return Imported(len(document.entries), readings, clinical, rows.skipped)
+
+
+def _read_all(document: Document, time_zone: str, now: datetime, track: Track[Any]) -> _Rows:
+    rows = _Rows(time_zone)
+    for entry in track(document.entries):
+        _read(entry, document, ZoneInfo(time_zone), now, rows)
+    return rows
 
 
 def _read(entry: Entry, document: Document, zone: ZoneInfo, now: datetime, rows: _Rows) -> None:
@@ -103,13 +116,7 @@ def _interpreted(reading: CodedRecord, zone: ZoneInfo, now: datetime) -> list[He
     return list(rows_of(reading, "reading", zone, now, kept_for(Retention.PERMANENT, now)))
 
 
-def _keep(
-    rows: _Rows, account_id: int, user: str, now: datetime, track: Track[Any]
-) -> tuple[Ingested, dict[str, Kept]]:
-    # Nothing to keep makes no Subject.
-    if not rows.readings and not rows.clinical:
-        return Ingested(0, 0, 0), {}
-    subject = lock_subject(account_id, user)
+def _keep(rows: _Rows, subject: Subject, now: datetime, track: Track[Any]) -> tuple[Ingested, dict[str, Kept]]:
     readings = [keep_readings(subject, chunk, now) for chunk in track(_chunks(rows.readings))]
     clinical: dict[str, Kept] = {}
     for chunk in track(_chunks(rows.clinical)):

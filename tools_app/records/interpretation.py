@@ -16,7 +16,7 @@ from tools_app.records.batch import Batch, CodedRecord, WrittenRecord
 from tools_app.records.models import HealthRecord, Precision, Retention
 from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
-from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment
+from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment, timed
 from tools_app.standardization import (
     Concept,
     Quantity,
@@ -91,7 +91,7 @@ def rows_of(
     for reading in _readings(record, path):
         _check_plausible(reading, path)
         yield HealthRecord(
-            **_written(record), **_understood(record, reading), **_timed(start, end), **keeping,
+            **_written(record), **_understood(record, reading), **timed(start, end, _analyte_of(reading)), **keeping,
             fingerprint=_fingerprint(record, reading, start),
         )  # fmt: skip
 
@@ -226,6 +226,10 @@ def _written(record: WrittenRecord) -> dict[str, Any]:
     }
 
 
+def _analyte_of(reading: Reading) -> str:
+    return reading.concept.analyte if reading.concept else ""
+
+
 def _understood(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
     number, concept = reading.quantity.number, reading.concept
     comparator = reading.quantity.comparator or ""
@@ -235,7 +239,7 @@ def _understood(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
         "comparator": comparator,
         "ucum_unit": reading.unit or "",
         "loinc_code": reading.loinc_code or _foreign_code(record),
-        "analyte": concept.analyte if concept else "",
+        "analyte": _analyte_of(reading),
         "canonical_name": concept.name if concept else "",
         "canonical_number": reading.canonical_number,
         "canonical_unit": reading.canonical_unit[:100],
@@ -268,18 +272,6 @@ def abnormality(number: float, comparator: str, record: WrittenRecord) -> str:
         return "high"
     within = (low is None or least >= low) and (high is None or most <= high)
     return "normal" if within else ""
-
-
-def _timed(start: Moment, end: Moment | None) -> dict[str, Any]:
-    return {
-        "time": start.text,
-        "instant": start.instant,
-        "precision": start.precision,
-        "local_date": start.local_date,
-        "day": start.local_date.toordinal(),
-        "end_time": end.text if end else "",
-        "end_instant": end.instant if end else None,
-    }
 
 
 def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:

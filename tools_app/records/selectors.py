@@ -64,7 +64,7 @@ def _until(end: Moment | None) -> Q:
     days = Q(local_date__lte=end.local_date)
     if end.precision == Precision.DAY:
         return days
-    return days & (Q(precision=Precision.DAY) | Q(instant__lte=end.instant))
+    return Q(days, precision=Precision.DAY) | Q(precision=Precision.INSTANT, instant__lte=end.instant)
 
 
 def named_in_part(records: HealthRecordQuerySet, text: str) -> HealthRecordQuerySet:

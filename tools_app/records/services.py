@@ -58,10 +58,14 @@ def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
     the Subject. The same reading again is kept once, for the longest of the times it was given.
     """
     known = find_subject(account_id, user)
-    rows = interpret(batch, ZoneInfo(known.time_zone if known else "UTC"), now)
+    zone = known.time_zone if known else "UTC"
+    rows = interpret(batch, ZoneInfo(zone), now)
     with transaction.atomic():
         # Writers of one Subject wait for each other, so that each sees what the others have kept.
-        return keep_readings(lock_subject(account_id, user), rows, now)
+        subject = lock_subject(account_id, user)
+        if subject.time_zone != zone:
+            rows = interpret(batch, ZoneInfo(subject.time_zone), now)
+        return keep_readings(subject, rows, now)
 
 
 def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime) -> Ingested:

@@ -3,12 +3,15 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from tools_app.records.models import Precision
 
 EARLIEST_YEAR = 1900
 LATEST_YEAR = 2200
+SLEEP = "sleep"
+"""How the analytes of sleep begin."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2}(:[0-9]{2})?)?"
@@ -71,6 +74,22 @@ def is_before(end: Moment, start: Moment) -> bool:
     if Precision.DAY in (end.precision, start.precision):
         return end.local_date < start.local_date
     return end.instant < start.instant
+
+
+def timed(start: Moment, end: Moment | None, analyte: str) -> dict[str, Any]:
+    """The columns of a reading that say when it was. A night's sleep counts for the day it ends on, an episode of
+    anything else for the day it begins on.
+    """
+    day = end.local_date if end and analyte.startswith(SLEEP) else start.local_date
+    return {
+        "time": start.text,
+        "instant": start.instant,
+        "precision": start.precision,
+        "local_date": day,
+        "day": day.toordinal(),
+        "end_time": end.text if end else "",
+        "end_instant": end.instant if end else None,
+    }
 
 
 def _day(day: date, zone: ZoneInfo) -> Moment:
