@@ -18,12 +18,15 @@ class MeasuredBackend:
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """The back end's events as they come."""
         begun = time.monotonic()
-        outcome = "stopped"
+        outcome = "failed"
         try:
             with closing(self._backend.stream(call)) as batches:
                 yield _first(batches, begun)
                 yield from batches
             outcome = "completed"
+        except GeneratorExit:
+            outcome = "stopped"
+            raise
         except UpstreamError:
             outcome = "stopped" if call.stop_requested() else "failed"
             raise

@@ -6,9 +6,9 @@ import httpx
 import pytest
 from pytest_django import Settings
 
-from tests.mirobody_site.waiting import wait_until
 from tests.support.server import Account
 from tests.support.upstream import Call, Gate, Step, Upstream
+from tests.support.waiting import wait_until
 
 CONTENT = "peculiar-question-about-glucose"
 PERSON = "somebody-in-particular"

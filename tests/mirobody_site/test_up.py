@@ -12,10 +12,11 @@ import psycopg
 import pytest
 from django.conf import settings
 
-from tests.mirobody_site.waiting import wait_until
 from tests.support.deployment import STOP_SECONDS, Deployment, deployment
 from tests.support.process import ROOT
-from tests.support.upstream import Gate, Step, Upstream
+from tests.support.server import http_client
+from tests.support.upstream import Gate, Hang, Step, Upstream
+from tests.support.waiting import wait_until
 
 NEEDED = {
     "DATABASE_URL": "postgres://nobody@127.0.0.1:9/none",
@@ -51,27 +52,16 @@ def test_it_knows_the_processes_by_name(tmp_path: Path) -> None:
 
 @ON_POSTGRES
 def test_it_serves_many_and_stops_whole(upstream: Upstream) -> None:
-    running_settings = {"LLM_BASE_URL": upstream.url, "DATABASE_POOL_SIZE": str(POOL_SIZE)}
-    with deployment(**running_settings) as running, running.client() as client:
-        _becomes_ready(running, client)
+    given = {"LLM_BASE_URL": upstream.url, "DATABASE_POOL_SIZE": str(POOL_SIZE), "WORKER_GRACE_SECONDS": "8"}
+    with deployment(**given) as running:
+        key = running.make_key()
+        client = http_client(running.base_url, {"Authorization": f"Bearer {key}"})
+        assert client.get("/readyz").json()["checks"] == {"database": "ok", "redis": "ok", "workers": "ok"}
         _answers_and_tells_of_it(running, client, upstream)
         _holds_no_connection_for_those_who_wait(running, client, upstream)
-        _ends_open_streams_before_it_stops(running, client, upstream)
+        _tells_every_open_stream_its_end_and_stops(running, client, upstream)
         assert CONTENT not in running.output
-        assert running.key not in running.output
-
-
-def _becomes_ready(running: Deployment, client: httpx.Client) -> None:
-    wait_until(lambda: running.process.poll() is not None or _ready(client))
-    assert running.process.poll() is None, running.output
-    assert client.get("/readyz").json()["checks"] == {"database": "ok", "redis": "ok", "workers": "ok"}
-
-
-def _ready(client: httpx.Client) -> bool:
-    try:
-        return client.get("/readyz").is_success
-    except httpx.TransportError:
-        return False
+        assert key not in running.output
 
 
 def _answers_and_tells_of_it(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
@@ -114,19 +104,25 @@ def _database_connections(running: Deployment) -> int:
     return int(counted[0])
 
 
-def _ends_open_streams_before_it_stops(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
+def _tells_every_open_stream_its_end_and_stops(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
+    """One whose turn ends within the grace time, and one whose turn has to be broken off."""
     go_on = Gate()
-    mark = upstream.script("up-stopping", Step(text=["Until ", go_on, "the end."]))
-    with client.stream("POST", "/v1/responses", json={"input": mark, "stream": True}) as stream:
-        chunks = stream.iter_text()
-        read = next(chunks)
-        wait_until(lambda: len(upstream.requests(mark)) == 1)
+    ending = upstream.script("up-ending", Step(text=["Until ", go_on, "the end."]))
+    hanging = upstream.script("up-hanging", Step(text=["For ever", Hang()]))
+    with ThreadPoolExecutor(2) as callers:
+        streams = [
+            callers.submit(client.post, "/v1/responses", json={"input": mark, "stream": True})
+            for mark in (ending, hanging)
+        ]
+        wait_until(lambda: bool(upstream.requests(ending) and upstream.requests(hanging)))
         running.stop()
         wait_until(lambda: "Warm shutdown" in running.output and "Shutting down" in running.output)
         go_on.set()
-        read += "".join(chunks)
-    assert "the end." in read
-    assert read.endswith("data: [DONE]\n\n")
+        ended, broken_off = (stream.result().text for stream in streams)
+    assert "event: response.completed" in ended
+    assert "event: response.failed" in broken_off
+    assert ended.endswith("data: [DONE]\n\n")
+    assert broken_off.endswith("data: [DONE]\n\n")
     assert running.process.wait(STOP_SECONDS) == 143
     assert running.living_processes() == []
     assert "SIGKILL" not in running.output

@@ -6,8 +6,8 @@ from pytest_django import Settings
 
 from mirobody_site import workers
 from mirobody_site.workers import Heartbeat, live_workers
-from tests.mirobody_site.waiting import wait_until
 from tests.support.redis_server import RedisServer, redis_server, shared_redis_server
+from tests.support.waiting import wait_until
 
 __all__ = ["redis_server", "shared_redis_server"]
 

@@ -22,25 +22,33 @@ from psycopg import sql
 
 from tests.support.process import ROOT
 from tests.support.redis_server import running_redis_server
-from tests.support.server import http_client
+from tests.support.waiting import wait_until
 
 STOP_SECONDS = 90
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """Running processes: where they serve, a key, their output so far, and the environment they were started with."""
+    """Running processes: where they serve, and the environment they were started with."""
 
     base_url: str
-    key: str
     environment: Mapping[str, str]
     process: "subprocess.Popen[bytes]"
     _output: Path
     _mark: str
 
-    def client(self) -> httpx.Client:
-        """An HTTP client that sends the key."""
-        return http_client(self.base_url, {"Authorization": f"Bearer {self.key}"})
+    def make_key(self) -> str:
+        """A new API key."""
+        command = [sys.executable, "manage.py", "create_api_key", "--account", "demo"]
+        made = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, capture_output=True, text=True)
+        return made.stdout.split()[-1]
+
+    def ready(self) -> bool:
+        """Whether it says so."""
+        try:
+            return httpx.get(f"{self.base_url}/readyz").is_success
+        except httpx.TransportError:
+            return False
 
     @property
     def output(self) -> str:
@@ -69,10 +77,7 @@ class Deployment:
 
 @contextmanager
 def deployment(**given: str) -> Iterator[Deployment]:
-    """Starts everything with the settings ``given``, and kills at the end what is left of it.
-
-    It may not be ready yet: ``/readyz`` tells.
-    """
+    """Starts everything with the settings ``given``, waits until it is ready, and kills at the end what is left."""
     mark = f"DEPLOYMENT_MARK={secrets.token_hex(8)}"
     with tempfile.TemporaryDirectory() as folder, running_redis_server() as redis_server, _database() as database_url:
         environment = _inherited() | {
@@ -84,8 +89,6 @@ def deployment(**given: str) -> Iterator[Deployment]:
             "LOG_FORMAT": "json",
             **given,
         }
-        _manage(environment, "migrate", "--no-input", "--verbosity", "0")
-        key = _manage(environment, "create_api_key", "--account", "demo").split()[-1]
         output = Path(folder) / "output"
         with output.open("wb") as file:
             process = subprocess.Popen(
@@ -96,8 +99,10 @@ def deployment(**given: str) -> Iterator[Deployment]:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        running = Deployment(f"http://127.0.0.1:{environment['PORT']}", key, environment, process, output, mark)
+        running = Deployment(f"http://127.0.0.1:{environment['PORT']}", environment, process, output, mark)
         try:
+            wait_until(lambda: process.poll() is not None or running.ready())
+            assert process.poll() is None, running.output
             yield running
         finally:
             for pid in running.living_processes():
@@ -107,11 +112,6 @@ def deployment(**given: str) -> Iterator[Deployment]:
 
 def _inherited() -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull}
-
-
-def _manage(environment: Mapping[str, str], *arguments: str) -> str:
-    command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=dict(environment), check=True, capture_output=True, text=True).stdout
 
 
 @contextmanager
