@@ -1,11 +1,13 @@
 """Django's ASGI handler for the API's paths: without what only pages for browsers need. Routes and views are Django's.
 
 Django's own handler starts a thread for each request, to run signal receivers and middleware of sessions, cookies and
-forms in it. Callers of the API have none of those, and its views give back their database connections themselves.
+forms in it. Callers of the API have none of those, and its views give back their database connections themselves, so
+that the signals of a request's beginning and end are not sent either.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from io import BytesIO
 from typing import Any, cast
 
 from django.core.exceptions import RequestAborted
@@ -24,7 +26,7 @@ API_PATHS = ("/v1/", "/healthz", "/readyz")
 
 
 class ApiHandler(ASGIHandler):
-    """Serves what stands under ``API_PATHS``."""
+    """Serves what stands under ``API_PATHS``; every view there is asynchronous."""
 
     def load_middleware(self, is_async: bool = False) -> None:
         """The one middleware of the API, whatever the setting says."""
@@ -40,21 +42,30 @@ class ApiHandler(ASGIHandler):
         response: HttpResponseBase = await cast("Any", self)._get_response_async(request)
         return response
 
-    async def handle(self, scope: Any, receive: _Receive, send: _Send) -> None:
+    async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
         """Answers one request; a caller who leaves cancels it."""
         try:
             body = await self.read_body(receive)
         except RequestAborted:
             return
-        try:
+        if scope.get("root_path"):
             set_script_prefix(get_script_prefix(scope))
-            request, refusal = self.create_request(scope, body)
-            if request is None:
-                await self.send_response(cast("HttpResponseBase", refusal), send)
-                return
+        request, refusal = self.create_request(scope, body)
+        if request is None:
+            await self.send_response(cast("HttpResponseBase", refusal), send)
+        else:
             await self._answer_unless_left(request, receive, send)
-        finally:
-            body.close()
+
+    async def read_body(self, receive: _Receive) -> BytesIO:
+        """The whole body, which its limit lets stay in memory. Raises ``RequestAborted``."""
+        chunks: list[bytes] = []
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise RequestAborted
+            chunks.append(message.get("body", b""))
+            if not message.get("more_body", False):
+                return BytesIO(b"".join(chunks))
 
     async def _answer_unless_left(self, request: ASGIRequest, receive: _Receive, send: _Send) -> None:
         answering = asyncio.ensure_future(self._answer(request, send))
@@ -68,11 +79,11 @@ class ApiHandler(ASGIHandler):
             answering.result()
 
     async def _answer(self, request: ASGIRequest, send: _Send) -> None:
-        response = await self.run_get_response(request)
+        response = await cast("Any", self)._middleware_chain(request)
         try:
             await self.send_response(response, send)
         finally:
-            response.close()
+            request.close()
 
 
 async def _cancelled(task: "asyncio.Future[Any]") -> None:

@@ -4,11 +4,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable
-from functools import partial
+from functools import wraps
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
 from adrf.views import APIView as AdrfAPIView
+from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from pydantic_core import from_json
@@ -19,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from mirobody_site.tenancy.authentication import ApiKeyAuthentication, known_key
-from mirobody_site.tenancy.connections import in_thread, released
+from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError, UnsupportedMediaTypeError
 
 USER_HEADER = "X-Mirobody-User"
@@ -53,9 +54,18 @@ class ApiView(APIView):
     metadata_class = None
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """As DRF's; the connection goes back to the pool."""
-        return released(partial(super().dispatch, request, *args, **kwargs))
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        """The view as a coroutine function: a synchronous one runs in a thread, and gives back its connection."""
+        view = super().as_view(**initkwargs)
+        if iscoroutinefunction(view):
+            return view
+
+        @wraps(view)
+        async def off_the_loop(*args: Any, **kwargs: Any) -> HttpResponseBase:
+            return await in_thread(cast("Callable[..., HttpResponseBase]", view), *args, **kwargs)
+
+        return off_the_loop
 
 
 class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no types

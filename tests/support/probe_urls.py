@@ -23,6 +23,11 @@ class Breaking(ApiView):
         raise ValueError(HEALTH_CONTENT)
 
 
+async def breaking_by_name(request: HttpRequest, name: str) -> HttpResponse:
+    answer: HttpResponse = await Breaking.as_view()(request)
+    return answer
+
+
 class BreakingAsync(AsyncApiView):
     async def get(self, request: Request) -> Response:
         raise ValueError(HEALTH_CONTENT)
@@ -55,7 +60,7 @@ async def _pieces() -> AsyncIterator[bytes]:
 
 urlpatterns = [
     *site_urls,
-    re_path(r"^v1/breaking/(?P<name>\w+)$", lambda request, name: Breaking.as_view()(request)),
+    re_path(r"^v1/breaking/(?P<name>\w+)$", breaking_by_name),
     re_path(r"^v1/breaking-async$", BreakingAsync.as_view()),
     re_path(r"^v1/breaking-plain$", breaking_plain),
     re_path(r"^v1/forbidding$", Forbidding.as_view()),

@@ -239,7 +239,7 @@ def test_a_turn_whose_log_is_gone_is_cancelled_all_the_same(
     cancelled = cancel(api, response_id)
     assert (cancelled["status"], cancelled["output"]) == ("cancelled", [])
     gate.set()
-    wait_until(lambda: f"turn {response_id} cancelled" in caplog.text)
+    wait_until(lambda: "turn cancelled" in caplog.text)
     assert retrieve(api, response_id) == cancelled
     assert check_stream(follow(api, response_id)).response == cancelled
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from django.db import DatabaseError
 
-from mirobody_site.tenancy.log import ContentFreeFormatter
+from mirobody_site.tenancy.log import ContentFreeFormatter, LogContextFilter
 from tests.responses_app.api.conftest import Ask, Script, create, create_stream, retrieve
 from tests.support.envelope import assert_error
 from tests.support.upstream import Call, Step, Upstream
@@ -20,7 +20,8 @@ CONTENT = "words-that-must-not-leak"
 @pytest.fixture
 def log_lines(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
     """What the server has logged so far, formatted as it formats its lines."""
-    caplog.handler.setFormatter(ContentFreeFormatter())
+    caplog.handler.addFilter(LogContextFilter())
+    caplog.handler.setFormatter(ContentFreeFormatter("[%(context)s] %(message)s"))
     return lambda: caplog.text
 
 
