@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
 from typing import Any
@@ -18,12 +18,20 @@ from tools_app.runner import run_tool
 log = logging.getLogger(__name__)
 
 
-class ServerTools:
-    """The server tools of one turn, about one Subject. An engine ``ToolRunner``."""
+_LOOK_SECONDS = 0.5
+"""How often a turn that waits for tools looks whether it was asked to stop."""
 
-    def __init__(self, specs: Mapping[str, ToolSpec], context: ToolContext) -> None:
+
+class ServerTools:
+    """The server tools of one turn, about one Subject. An engine ``ToolRunner``.
+
+    A turn that is asked to stop waits for none of them any more.
+    """
+
+    def __init__(self, specs: Mapping[str, ToolSpec], context: ToolContext, stop_requested: Callable[[], bool]) -> None:
         self._specs = specs
         self._context = context
+        self._stop_requested = stop_requested
 
     def definitions(self) -> Sequence[ToolDefinition]:
         """The tools this turn may use."""
@@ -39,15 +47,16 @@ class ServerTools:
             _threads().submit(copy_context().run, self._run_in_thread, name, arguments): index
             for index, (name, arguments) in enumerate(calls)
         }
-        landed: set[Future[ToolOutcome]] = set()
-        try:
-            for future in as_completed(running, timeout=timeout):
-                landed.add(future)
+        deadline = time.monotonic() + timeout
+        waiting = set(running)
+        while waiting and time.monotonic() < deadline and not self._stop_requested():
+            look = min(_LOOK_SECONDS, deadline - time.monotonic())
+            landed, waiting = wait(waiting, timeout=max(0.0, look), return_when=FIRST_COMPLETED)
+            for future in landed:
                 yield running[future], future.result()
-        except TimeoutError:
-            for future in running.keys() - landed:
-                future.cancel()
-                yield running[future], _refused("The tool did not finish in time.")
+        for future in waiting:
+            future.cancel()
+            yield running[future], _refused("The tool did not finish in time.")
 
     def _run_in_thread(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         started = time.monotonic()

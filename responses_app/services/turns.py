@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -168,7 +168,8 @@ def tell(turn: UnbegunTurn) -> None:
 def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
     try:
         turn = released(partial(_turn, order))
-        return AgentTurn(turn, MeasuredBackend(model_backend()), _server_tools(order), publisher.stop_requested)
+        tools = _server_tools(order, publisher.stop_requested)
+        return AgentTurn(turn, MeasuredBackend(model_backend()), tools, publisher.stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
@@ -262,9 +263,9 @@ def _history(order: TurnOrder) -> list[Entry]:
     return entries
 
 
-def _server_tools(order: TurnOrder) -> ServerTools:
+def _server_tools(order: TurnOrder, stop_requested: Callable[[], bool]) -> ServerTools:
     context = ToolContext(order.account_id, order.subject_id, timezone.now())
-    return ServerTools(_tools_of_turn(order.request), context)
+    return ServerTools(_tools_of_turn(order.request), context, stop_requested)
 
 
 def _tools_of_turn(request: ResponseRequest) -> dict[str, ToolSpec]:

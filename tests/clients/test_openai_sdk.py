@@ -1,14 +1,25 @@
-"""The official OpenAI client on a server process: create, stream, retrieve, delete, hand off and resume."""
+"""The official OpenAI client on a server process: create, stream, retrieve, delete, cancel, hand off and resume."""
 
 import json
+import threading
+import time
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
+from openai.types.responses import (
+    Response,
+    ResponseCompletedEvent,
+    ResponseCreatedEvent,
+    ResponseIncompleteEvent,
+    ResponseStreamEvent,
+)
 
 from tests.support.process import ServerProcess
 from tests.support.upstream import Call, Cut, Step, Upstream
+
+PATIENCE_SECONDS = 20.0
 
 BOOK: dict[str, Any] = {
     "type": "function",
@@ -111,3 +122,74 @@ def test_a_fault_in_mid_stream_raises(scripted: OpenAI, upstream: Upstream) -> N
     stream = scripted.responses.create(model="mirobody-flash", input=mark, stream=True)
     with pytest.raises(openai.APIError):
         list(stream)
+
+
+def polled(client: OpenAI, response_id: str) -> Response:
+    """The response once it is neither queued nor in progress."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (response := client.responses.retrieve(response_id)).status in ("queued", "in_progress"):
+        assert time.monotonic() < deadline, "the turn did not end"
+        time.sleep(0.01)
+    return response
+
+
+def test_in_the_background(client: OpenAI) -> None:
+    queued = client.responses.create(
+        model="mirobody-flash", input="What is my latest weight?", user="alice", background=True
+    )
+    assert (queued.status, queued.output_text) == ("queued", "")
+    done = polled(client, queued.id)
+    assert done.status == "completed"
+    assert "kg" in done.output_text
+
+
+def test_a_broken_background_stream_is_taken_up_where_it_broke(scripted: OpenAI, upstream: Upstream) -> None:
+    gate = threading.Event()
+    mark = upstream.script("sdk-resume", Step(reasoning=["Hm."], text=["One ", "two ", gate, "three."]))
+    seen: list[ResponseStreamEvent] = []
+    with scripted.responses.create(model="mirobody-flash", input=mark, background=True, stream=True) as stream:
+        for event in stream:
+            seen.append(event)
+            if event.type == "response.output_text.delta":
+                break
+    assert [event.type for event in seen[:3]] == ["response.created", "response.queued", "response.in_progress"]
+    assert isinstance(seen[0], ResponseCreatedEvent)
+    response_id, last = seen[0].response.id, seen[-1].sequence_number
+    gate.set()
+    seen += scripted.responses.retrieve(response_id, stream=True, starting_after=last)
+    assert [event.sequence_number for event in seen] == list(range(len(seen)))
+    assert "".join(event.delta for event in seen if event.type == "response.output_text.delta") == "One two three."
+    assert isinstance(seen[-1], ResponseCompletedEvent)
+    assert seen[-1].response.to_dict() == scripted.responses.retrieve(response_id).to_dict()
+    assert [event.to_dict() for event in scripted.responses.retrieve(response_id, stream=True)] == [
+        event.to_dict() for event in seen
+    ]
+
+
+def test_the_stream_helper_takes_a_background_response_up(scripted: OpenAI, upstream: Upstream) -> None:
+    mark = upstream.script("sdk-helper-resume", Step(text=["One ", "two."]))
+    queued = scripted.responses.create(model="mirobody-flash", input=mark, background=True)
+    with scripted.responses.stream(response_id=queued.id, starting_after=2) as stream:
+        numbers = [event.sequence_number for event in stream]
+        final = stream.get_final_response()
+    assert numbers[0] == 3
+    assert (final.status, final.output_text) == ("completed", "One two.")
+
+
+def test_cancel(scripted: OpenAI, upstream: Upstream) -> None:
+    mark = upstream.script("sdk-cancel", Step(text=["So far", threading.Event()]))
+    running = scripted.responses.create(model="mirobody-flash", input=mark, background=True)
+    events = scripted.responses.retrieve(running.id, stream=True)
+    assert any(event.type == "response.output_text.delta" for event in events)
+    cancelled = scripted.responses.cancel(running.id)
+    assert (cancelled.status, cancelled.output_text) == ("cancelled", "So far")
+    *_, last = events
+    assert isinstance(last, ResponseIncompleteEvent)
+    assert last.response.to_dict() == scripted.responses.cancel(running.id).to_dict() == cancelled.to_dict()
+
+
+def test_what_has_ended_cannot_be_cancelled(client: OpenAI) -> None:
+    done = client.responses.create(model="mirobody-flash", input="Hello", user="alice")
+    with pytest.raises(openai.BadRequestError) as fault:
+        client.responses.cancel(done.id)
+    assert fault.value.code == "response_not_cancellable"

@@ -7,7 +7,7 @@ stream = create_stream(api, input=f"How am I? {mark}")
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -16,9 +16,13 @@ import pytest
 from pytest_django import Settings
 
 from responses_app.services.dispatch import dispatch_turn
+from responses_app.streaming.backends import event_log, request_slots
 from tests.support.grammar import Stream, check_response
+from tests.support.redis_server import redis_server, shared_redis_server
 from tests.support.sse import open_stream
 from tests.support.upstream import Step, Upstream
+
+__all__ = ["redis_server", "shared_redis_server"]
 
 Json = dict[str, Any]
 Script = Callable[..., str]
@@ -104,6 +108,24 @@ def held_turns(monkeypatch: pytest.MonkeyPatch) -> HeldTurns:
     held = HeldTurns()
     monkeypatch.setattr("responses_app.services.intake.dispatch_turn", held.dispatch)
     return held
+
+
+@pytest.fixture(params=["in process", "in redis"])
+def event_logs(request: pytest.FixtureRequest, settings: Settings, server: str) -> Iterator[None]:
+    """A server that keeps its event logs in its memory, and one that keeps them in Redis."""
+    if request.param == "in process":
+        yield
+        return
+    settings.REDIS_URL = request.getfixturevalue("redis_server").url
+    _choose_backends_again()
+    yield
+    settings.REDIS_URL = ""
+    _choose_backends_again()
+
+
+def _choose_backends_again() -> None:
+    event_log.cache_clear()
+    request_slots.cache_clear()
 
 
 @pytest.fixture

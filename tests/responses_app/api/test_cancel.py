@@ -3,6 +3,7 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,12 +11,14 @@ import httpx
 import pytest
 from django.utils import timezone
 
+from responses_app.api import views
 from responses_app.models import PendingCall, Response, Session
 from responses_app.services.turns import run_turn
 from responses_app.streaming.backends import event_log
 from tests.conversations.racing import at_once
 from tests.responses_app.api.conftest import (
     LOOKUP,
+    PATIENCE_SECONDS,
     HeldTurns,
     Json,
     Script,
@@ -33,10 +36,13 @@ from tests.support.grammar import check_stream
 from tests.support.server import Account
 from tests.support.sse import open_stream
 from tests.support.upstream import Call, Cut, Step, Upstream
+from tools_app.contract import ToolResult
+from tools_app.registry import TOOLS
 
 PHONE = Call("phone_lookup", {"name": "Dr Li"})
 CALLERS = 16
 
+pytestmark = pytest.mark.usefixtures("event_logs")
 each_state = pytest.mark.parametrize("held", [True, False], ids=["queued", "running"])
 each_kind = pytest.mark.parametrize("background", [True, False], ids=["background", "ordinary"])
 
@@ -226,6 +232,41 @@ def test_a_cancelled_resume_gives_its_handoff_back(
     gate.set()
     held_turns.let_go()
     assert create(api, **resume)["output_text"] == "Looking."
+
+
+def test_a_turn_that_waits_for_a_tool_is_cancelled(
+    api: httpx.Client, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    name = "list_family_members"
+
+    def waits(*_: Any) -> ToolResult:
+        gate.wait(PATIENCE_SECONDS)
+        return ToolResult({})
+
+    monkeypatch.setitem(TOOLS, name, replace(TOOLS[name], run=waits))
+    with open_stream(api, {"input": f"Who? {script(Step(calls=[Call(name)]), Step(text=['So.']))}"}) as live:
+        response_id = live.next()["response"]["id"]
+        live.until("response.mirobody_tool_call")
+        cancelled = cancel(api, response_id)
+        assert not gate.is_set()
+        assert live.check().response == cancelled
+    gate.set()
+    assert (cancelled["status"], cancelled["tool_steps"][0]["status"]) == ("cancelled", "failed")
+
+
+def test_a_turn_that_does_not_stop_in_time_is_shown_as_it_is(
+    api: httpx.Client, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_STOP_SECONDS", 0.01)
+    stops = threading.Event()
+    monkeypatch.setattr("responses_app.services.turns._Publisher.stop_requested", lambda _: stops.is_set())
+    with open_stream(api, {"input": f"Hi {script(silent())}", "background": True}) as live:
+        response_id = live.next()["response"]["id"]
+        live.until("response.output_text.delta")
+        assert cancel(api, response_id)["status"] == "in_progress"
+        stops.set()
+        assert live.check().response == cancel(api, response_id) == retrieve(api, response_id)
 
 
 def test_a_turn_whose_log_is_gone_is_cancelled_all_the_same(

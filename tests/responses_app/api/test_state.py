@@ -8,16 +8,20 @@ from itertools import product
 import httpx
 import pytest
 from django.db import connection
+from django.db.models import Q
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from responses_app.models import Conversation, PendingCall, Response
 from responses_app.protocol.ids import new_response_id
 from responses_app.selectors import conversation_turns
+from responses_app.services import lost_turns
+from responses_app.services.deletion import delete_responses
 from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import LogGone
 from tests.responses_app.api.conftest import (
     LOOKUP,
+    HeldTurns,
     Json,
     Script,
     calls_of,
@@ -371,3 +375,34 @@ def test_messages_of_every_role_are_kept(api: httpx.Client, script: Script, upst
         ("assistant", "Hello."),
         ("user", "Hi."),
     ]
+
+
+@pytest.mark.parametrize("erased", [True, False], ids=["row gone", "row kept for what continues it"])
+def test_a_lost_response_that_is_deleted_while_it_is_found_to_be_lost(
+    api: httpx.Client, held_turns: HeldTurns, monkeypatch: pytest.MonkeyPatch, erased: bool
+) -> None:
+    fail = lost_turns._fail
+
+    def fails_too_late(row: Response, unless_changed: Q) -> None:
+        delete_responses([row])
+        fail(row, unless_changed)
+
+    def lost() -> str:
+        monkeypatch.setattr(lost_turns, "_fail", fail)
+        response_id: str = create(api, input="Hi", background=True)["id"]
+        if not erased:
+            row = Response.objects.get(pk=response_id)
+            row.pk = new_response_id()
+            row.previous_id, row.status = response_id, "completed"
+            row.save(force_insert=True)
+        Response.objects.filter(pk=response_id).update(lease_until=timezone.now())
+        monkeypatch.setattr(lost_turns, "_fail", fails_too_late)
+        return response_id
+
+    for method, rest in (("GET", ""), ("GET", "?stream=true"), ("GET", "/input_items"), ("POST", "/cancel")):
+        assert_error(api.request(method, f"/v1/responses/{lost()}{rest}"), 404, "not_found")
+    assert_error(api.delete(f"/v1/responses/{lost()}"), 404, "not_found")
+    for store in (True, False):
+        body = {"input": "And?", "previous_response_id": lost(), "store": store}
+        answer = api.post("/v1/responses", json=body)
+        assert_error(answer, 404, "previous_response_not_found", "previous_response_id")
