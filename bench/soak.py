@@ -155,7 +155,7 @@ def report(soak: Soak, left: list[str]) -> int:
     print("Faults: " + ", ".join(f"{fault} ({times})" for fault, times in soak.faults.items()) + ".")
     print("Before: " + ", ".join(f"{name} {number}" for name, number in soak.began.items()) + ".")
     counts = soak.topology.provider_counts()
-    print(f"Requests to the provider: {counts['requests']}, streams at once: {counts['most_streams']}.\n")
+    print(f"Requests to the provider: {counts['requests']}, of {counts['turns']} turns.\n")
     repeated: dict[str, int] = counts["repeated"]
     breaches = [f"{breach} ({times})" for breach, times in sorted(soak.outcomes.breaches.items())]
     breaches += [f"left behind: {what}" for what in left]

@@ -126,7 +126,10 @@ class Counts:
 
     def as_json(self) -> dict[str, object]:
         figures = {name: value for name, value in vars(self).items() if name != "of_id"}
-        return figures | {"repeated": {name: times for name, times in self.of_id.items() if times > 1}}
+        return figures | {
+            "turns": len(self.of_id),
+            "repeated": {name: times for name, times in self.of_id.items() if times > 1},
+        }
 
 
 class Connection(asyncio.Protocol):
