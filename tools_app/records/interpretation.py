@@ -129,7 +129,7 @@ def _check_limits(record: WrittenRecord, path: str) -> None:
 def _check_plausible(reading: Reading, path: str) -> None:
     if reading.concept is None or reading.quantity.number is None:
         return
-    problem = implausible(reading.concept.analyte, reading.canonical_number, reading.quantity.number)
+    problem = implausible(reading.concept, reading.canonical_number, reading.quantity.number)
     if problem:
         raise _refuse(path, "value", problem)
 
@@ -178,7 +178,9 @@ def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
 def _reading(indicator: str, quantity: Quantity, unit_beside: str, path: str) -> Reading:
     unit = _unit(quantity, unit_beside, path)
     written_unit = (quantity.unit or unit_beside).strip()
-    coded = None if written_unit and unit is None else find_concept(indicator, unit)
+    coded = (
+        None if written_unit and unit is None else find_concept(indicator, unit, is_number=quantity.number is not None)
+    )
     concept = coded or _analyte(indicator, unit)
     if concept is None:
         number = None if quantity.number is None else float(quantity.number)

@@ -5,6 +5,7 @@ Re-exports the public names; nothing lives here.
 
 from tools_app.standardization.concepts import (
     Concept,
+    accepted_units,
     concepts,
     concepts_matching,
     concepts_named,
@@ -17,6 +18,7 @@ from tools_app.standardization.values import Quantity, blood_pressure, parse_val
 __all__ = [
     "Concept",
     "Quantity",
+    "accepted_units",
     "blood_pressure",
     "concepts",
     "concepts_matching",

@@ -1,29 +1,34 @@
-"""The curated index of measurements (analytes.csv, codes.csv) and its look-ups: written names → LOINC concepts."""
+"""The curated index of measurements (analytes.csv, codes.csv) and its look-ups: written names → LOINC concepts.
+
+How names are folded and taken apart is in naming.py.
+"""
 
 import csv
-import re
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tools_app.standardization.conversion import Analyte, convert, kind_of
+from tools_app.standardization.conversion import Analyte, convert, kind_of, units_of_kind
+from tools_app.standardization.naming import Form, forms_of, is_ratio, is_remark, joined, parts_of, words_of
 
 MAX_LENGTH = 256
 
 _FOLDER = Path(__file__).parent
-_TRADITIONAL = "總膽醯紅細數壓體溫飽維狀葉鐵鈣鎂鈉鉀鋅銅鹼轉穀腎濾過飯後隨機運動時間長淺熱變異攝靜質類風濕黃載結極單顆絕對國際標準離遊圍係徑試驗鈷漿環類鏈癥鳥門腫極積係層總纖維細鈎鈍銨氫鹽鍛鍊臟濃網織譜麗親聲壽測補漿餘級頻脈壹貳兩個計準"  # noqa: E501
-_SIMPLIFIED = "总胆酰红细数压体温饱维状叶铁钙镁钠钾锌铜碱转谷肾滤过饭后随机运动时间长浅热变异摄静质类风湿黄载结极单颗绝对国际标准离游围系径试验钴浆环类链症鸟门肿极积系层总纤维细钩钝铵氢盐锻炼脏浓网织谱丽亲声寿测补浆余级频脉一二两个计准"  # noqa: E501
-_SAME_CHARACTER = str.maketrans(_TRADITIONAL, _SIMPLIFIED)
-
-_SERUM = re.compile(r"\b(?:in )?(?:serum or plasma|serum|plasma)\b|血清|血浆")
-_URINE = re.compile(r"\b(?:in |of )?(?:urine|urinary)\b|尿液|尿")
-_FASTING = re.compile(r"\bfasting\b|空腹")
-_LEVEL = re.compile(r" (?:levels?|concentration)$|(?:水平|浓度|含量|测定|值)$")
-_LETTERS = re.compile(r"[^\W_]+")
+# A word for a specimen may be left out where it is the one the measurement is made in anyway.
+_OWN_SPECIMENS = {
+    "serum": frozenset({"serum", "plasma"}),
+    "blood": frozenset({"serum", "plasma", "blood"}),
+    "whole blood": frozenset({"blood"}),
+    "arterial": frozenset({"arterial blood"}),
+    "venous": frozenset({"venous blood"}),
+    "capillary": frozenset({"capillary blood"}),
+    "urine": frozenset({"urine", "24 h urine"}),
+    "24h": frozenset({"24 h urine"}),
+    "stool": frozenset({"stool"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,7 @@ class Concept:
     ``name`` is the canonical display name and ``analyte`` the key shared by the codes that measure the same thing in
     different units; ``unit`` is the canonical UCUM unit of that analyte ("" for results that are words) and
     ``code_unit`` the one usual with this code. ``names`` are all written names, ``property`` the LOINC property.
+    ``least`` and ``most`` bound what is possible, in ``unit``; ``None`` for results that are words.
     """
 
     code: str
@@ -45,6 +51,8 @@ class Concept:
     code_unit: str
     specimen: str
     category: str
+    least: float | None
+    most: float | None
 
 
 class _SearchForm(NamedTuple):
@@ -60,26 +68,33 @@ class _Index:
     analytes: dict[str, Analyte]
     by_code: dict[str, Concept]
     by_name: dict[str, tuple[Concept, ...]]
+    by_form: dict[Form, tuple[Concept, ...]]
     search_forms: tuple[tuple[Concept, tuple[_SearchForm, ...]], ...]
 
 
-def find_concept(indicator: str, unit: str | None) -> Concept | None:
+def find_concept(indicator: str, unit: str | None, *, is_number: bool = False) -> Concept | None:
     """The concept a written indicator names, decided by its UCUM unit where an indicator has several codes.
 
     ``indicator`` is a name in English or Chinese, an abbreviation, a LOINC long name or a LOINC code. Names compare
-    exactly after folding width, case, punctuation, spaces and traditional characters; the words for serum and plasma
-    may be left out or added, and those for urine and fasting may stand anywhere. A chemistry name without specimen
-    means serum or plasma. There is no similarity search: no exact name, no concept.
+    exactly after folding (width, case, punctuation, spaces, traditional characters, spelling, plural), and then taken
+    apart: words for specimen, state and method may stand anywhere, and in a name without a ratio the words may stand in
+    any order; those for serum and plasma, or for the only specimen there is, may be left out or added. A chemistry name
+    without specimen means serum or plasma. A name may say itself twice, as in ``白细胞计数 (WBC)``, if all parts agree.
+    Every word must be accounted for: there is no similarity, and so no guess.
 
     The unit must measure what the code measures (mg/dL a mass concentration, mmol/L a substance concentration …),
     otherwise the answer is ``None``, also when a code is given that contradicts the unit. Without a unit the answer is
-    the code for results in words (presence in urine …) if the indicator has one, else its only code; an indicator with
-    several codes and no unit is ``None``, because a bare number does not say what was measured. Raises nothing.
+    the code for results in words (presence in urine …) if the indicator has one and the result is no number
+    (``is_number``), else its only code; an indicator with several codes and no unit is ``None``, because a bare number
+    does not say what was measured. Raises nothing.
     """
     candidates = concepts_named(indicator)
-    if unit is None:
-        return _only([concept for concept in candidates if not concept.code_unit]) or _only(candidates)
-    return _only([concept for concept in candidates if _measures(concept, unit)])
+    if unit is not None:
+        return _only([concept for concept in candidates if _measures(concept, unit)])
+    in_words = [concept for concept in candidates if not concept.code_unit]
+    if is_number:
+        return None if in_words else _only(candidates)
+    return _only(in_words) or _only(candidates)
 
 
 def concepts_named(indicator: str) -> Sequence[Concept]:
@@ -89,8 +104,7 @@ def concepts_named(indicator: str) -> Sequence[Concept]:
     code = indicator.strip()
     if code in _index().by_code:
         return (_index().by_code[code],)
-    words = _words(indicator)
-    return _named(words) or _named(_LEVEL.sub("", words))
+    return _named(indicator) or _named_twice(indicator)
 
 
 def concepts() -> Sequence[Concept]:
@@ -103,14 +117,14 @@ def concepts_matching(text: str) -> list[Concept]:
 
     Chinese text matches anywhere in a name. Empty text matches nothing.
     """
-    words = _words(text)
+    words = words_of(text)
     if not words or len(text) > MAX_LENGTH:
         return []
     found = dict.fromkeys(concepts_named(text))
-    code, joined = text.strip(), _joined(words)
+    code, together = text.strip(), joined(words)
     holds = _starts_a_word if words.isascii() else _is_part
     for concept, forms in _index().search_forms:
-        if concept.code.startswith(code) or any(holds(form, words, joined) for form in forms):
+        if concept.code.startswith(code) or any(holds(form, words, together) for form in forms):
             found[concept] = None
     return list(found)
 
@@ -119,6 +133,11 @@ def to_canonical(number: Decimal, unit: str, analyte: str) -> Decimal | None:
     """A number in a UCUM unit, in the canonical unit of its analyte; ``None`` when it does not convert."""
     known = _index().analytes.get(analyte)
     return convert(number, unit, known) if known else None
+
+
+def accepted_units(concept: Concept) -> frozenset[str]:
+    """The UCUM units of what a code measures: all of the kind of its own. Empty for results that are words."""
+    return units_of_kind(concept.code_unit)
 
 
 def _only(candidates: Sequence[Concept]) -> Concept | None:
@@ -135,48 +154,50 @@ def _measures(concept: Concept, unit: str) -> bool:
     return kind == code_kind
 
 
-def _named(words: str) -> Sequence[Concept]:
-    by_name = _index().by_name
-    found = by_name.get(_joined(words))
+def _named(text: str) -> Sequence[Concept]:
+    words = words_of(text)
+    whole = _index().by_name.get(joined(words))
+    if whole:
+        return whole
+    return next((found for form in forms_of(words) if (found := _of_form(form))), ())
+
+
+def _of_form(form: Form) -> Sequence[Concept]:
+    """The concepts with a name of this form, or of it without the words for their own specimen."""
+    by_form = _index().by_form
+    found = by_form.get(form, ())
     if found:
         return found
-    without_serum = _SERUM.sub(" ", words)
-    from_serum = without_serum != words
-    found = by_name.get(_specimen_form(without_serum), ())
-    return tuple(c for c in found if c.specimen in {"serum", "plasma"}) if from_serum else found
+    specimens = form.marks & _OWN_SPECIMENS.keys()
+    if not specimens:
+        return ()
+    allowed = frozenset.intersection(*(_OWN_SPECIMENS[mark] for mark in specimens))
+    bare = by_form.get(Form(form.core, form.marks - specimens), ())
+    return tuple(concept for concept in bare if concept.specimen in allowed)
 
 
-def _specimen_form(words: str) -> str:
-    """The name with the words for urine and fasting moved to its front."""
-    marks = ""
-    for mark, pattern in (("urine:", _URINE), ("fasting:", _FASTING)):
-        rest = pattern.sub(" ", words, count=1)
-        if rest != words:
-            marks, words = marks + mark, rest
-    return marks + _joined(words)
+def _named_twice(text: str) -> Sequence[Concept]:
+    """What all parts of ``name (abbreviation)`` may stand for; empty when a part is unknown or two disagree."""
+    parts = parts_of(text)
+    if len(parts) < 2 or is_ratio(text):  # noqa: PLR2004
+        return ()
+    meant = [_named(part) for part in parts if not is_remark(part)]
+    if not meant or not all(meant):
+        return ()
+    return tuple(concept for concept in meant[0] if all(concept in others for others in meant[1:]))
 
 
-def _words(text: str) -> str:
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_SAME_CHARACTER)
-    kept = plain.replace("#", " count ").replace("%", " percent ")
-    return " ".join(_LETTERS.findall(kept))
+def _starts_a_word(form: _SearchForm, words: str, together: str) -> bool:
+    return f" {words}" in form.spaced or form.joined.startswith(together)
 
 
-def _joined(words: str) -> str:
-    return words.replace(" ", "")
-
-
-def _starts_a_word(form: _SearchForm, words: str, joined: str) -> bool:
-    return f" {words}" in form.spaced or form.joined.startswith(joined)
-
-
-def _is_part(form: _SearchForm, _words: str, joined: str) -> bool:
-    return joined in form.joined
+def _is_part(form: _SearchForm, _words: str, together: str) -> bool:
+    return together in form.joined
 
 
 def _search_form(name: str) -> _SearchForm:
-    words = _words(name)
-    return _SearchForm(f" {words}", _joined(words))
+    words = words_of(name)
+    return _SearchForm(f" {words}", joined(words))
 
 
 @cache
@@ -188,6 +209,7 @@ def _index() -> _Index:
         analytes={key: _analyte(row) for key, row in analyte_rows.items()},
         by_code={concept.code: concept for concept in found},
         by_name=_by_name(found),
+        by_form=_by_form(found),
         search_forms=tuple((concept, tuple(map(_search_form, concept.names))) for concept in found),
     )
 
@@ -210,6 +232,8 @@ def _concept(row: dict[str, str], analyte: dict[str, str]) -> Concept:
         code_unit=row["unit"],
         specimen=analyte["specimen"],
         category=analyte["category"],
+        least=float(analyte["least"]) if analyte["least"] else None,
+        most=float(analyte["most"]) if analyte["most"] else None,
     )
 
 
@@ -225,17 +249,21 @@ def _analyte(row: dict[str, str]) -> Analyte:
 def _by_name(found: Sequence[Concept]) -> dict[str, tuple[Concept, ...]]:
     by_name: dict[str, dict[Concept, None]] = {}
     for concept in found:
-        for form in _forms(concept):
-            by_name.setdefault(form, {})[concept] = None
+        for name in concept.names:
+            by_name.setdefault(joined(words_of(name)), {})[concept] = None
     for concept in found:
-        by_name.setdefault(_joined(_words(concept.long_name)), {concept: None})
-    return {form: tuple(owners) for form, owners in by_name.items()}
+        by_name.setdefault(joined(words_of(concept.long_name)), {concept: None})
+    return {name: tuple(owners) for name, owners in by_name.items()}
 
 
-def _forms(concept: Concept) -> set[str]:
-    words = [_words(name) for name in concept.names]
-    forms = {_joined(name) for name in words}
-    # Only names of urine and fasting measurements are taken apart: 尿酸 is no urine test.
-    if concept.specimen == "urine" or concept.analyte.endswith("_fasting"):
-        forms |= {_specimen_form(name) for name in words}
-    return forms
+def _by_form(found: Sequence[Concept]) -> dict[Form, tuple[Concept, ...]]:
+    by_form: dict[Form, dict[Concept, None]] = {}
+    for concept in found:
+        for form in _forms(concept):
+            by_form.setdefault(form, {})[concept] = None
+    return {form: tuple(owners) for form, owners in by_form.items()}
+
+
+def _forms(concept: Concept) -> Iterator[Form]:
+    for name in concept.names:
+        yield from forms_of(words_of(name))

@@ -35,13 +35,17 @@ _KINDS: dict[str, dict[str, str]] = {
         "10*12/L": "1e12", "10*3/mL": "1e6", "10*6/mL": "1e9", "10*3/uL": "1e9", "10*6/uL": "1e12", "10*9/uL": "1e15",
         "10*4/uL": "1e10",
     },
+    "number per 100 leukocytes": {"/100{WBCs}": "1"},
     "fibrinogen equivalents": {"mg/L{FEU}": "1", "ug/mL{FEU}": "1", "ng/mL{FEU}": "0.001", "ug/L{FEU}": "0.001"},
     "D-dimer units": {"ng/mL{DDU}": "1", "ug/L{DDU}": "1", "mg/L{DDU}": "1000", "ug/mL{DDU}": "1000"},
-    "fraction": {"%": "1", "L/L": "100", "g/g": "100"},
-    "substance ratio": {"mmol/mol": "1"},
-    "mass ratio": {"mg/g": "1", "ug/mg": "1", "mg/mg": "1000", "g/kg": "1", "ug/g": "0.001"},
+    "fraction": {"%": "1", "L/L": "100", "[ppth]": "0.1"},
+    "substance ratio": {"mmol/mol": "1", "mol/mol": "1000"},
+    "mass ratio": {
+        "mg/g": "1", "ug/mg": "1", "mg/mg": "1000", "g/g": "1000", "g/kg": "1", "ug/g": "0.001", "mg/kg": "0.001",
+    },
     "mass per substance": {"mg/mmol": "1", "g/mol": "1"},
     "number": {"1": "1"},
+    "titre": {"{titer}": "1"},
     "acidity": {"[pH]": "1"},
     "number in a field": {"/[HPF]": "1"},
     "number in a low field": {"/[LPF]": "1"},
@@ -65,14 +69,29 @@ _KINDS: dict[str, dict[str, str]] = {
         "um3": "1e-15",
     },
     "mass by area": {"kg/m2": "1"},
+    "area": {"m2": "1"},
     "time": {"s": "1", "ms": "0.001", "min": "60", "h": "3600", "d": "86400", "wk": "604800"},
     "energy": {"kcal": "4184", "kJ": "1000", "J": "1"},
     "temperature": {"Cel": "1", "[degF]": "1", "K": "1"},
-    "mass rate": {"mg/(24.h)": "1", "g/(24.h)": "1000"},
+    "mass rate": {"mg/(24.h)": "1", "g/(24.h)": "1000", "ug/(24.h)": "0.001"},
+    "substance rate": {"mmol/(24.h)": "1", "umol/(24.h)": "0.001", "nmol/(24.h)": "0.000001"},
+    "volume a day": {"mL/(24.h)": "1", "L/(24.h)": "1000"},
+    "number a day": {"/(24.h)": "1"},
+    "enzymatic rate": {"ng/mL/h": "1", "ug/L/h": "1"},
 }  # fmt: skip
 
+# From one kind into another by the molar mass in g/mol: a factor between their bases, and the molar mass's power.
+_CROSSINGS = {
+    ("mass concentration", "substance concentration"): (Decimal(1), -1),
+    ("substance concentration", "mass concentration"): (Decimal(1), 1),
+    ("mass rate", "substance rate"): (Decimal(1), -1),
+    ("substance rate", "mass rate"): (Decimal(1), 1),
+    ("mass per substance", "mass ratio"): (Decimal(1000), -1),
+    ("mass ratio", "mass per substance"): (Decimal("0.001"), 1),
+}
+
 # Annotations that make two units different things; every other {…} is a remark.
-_KEPT_ANNOTATIONS = ("{1.73_m2}", "{FEU}", "{DDU}")
+_KEPT_ANNOTATIONS = ("{1.73_m2}", "{FEU}", "{DDU}", "{WBCs}", "{titer}")
 _ANNOTATION = re.compile(r"\{[^{}]*\}")
 
 
@@ -92,11 +111,18 @@ def kind_of(unit: str) -> str | None:
     return found[0] if found else None
 
 
+def units_of_kind(unit: str) -> frozenset[str]:
+    """The UCUM units of the table of the same kind as ``unit``; none for one that is not in it."""
+    kind = kind_of(unit) if unit else None
+    return frozenset(_KINDS[kind]) if kind else frozenset()
+
+
 def convert(number: Decimal, unit: str, analyte: Analyte) -> Decimal | None:
     """The number in the analyte's canonical unit; ``None`` when the unit does not convert into it.
 
-    Uses the molar mass between mass and substance concentration, the ion charge for equivalents, and for HbA1c the
-    IFCC-NGSP master equation NGSP (%) = 0.09148 x IFCC (mmol/mol) + 2.152 (Hoelzel et al., Clin Chem 2004;50:166-174).
+    Uses the molar mass between mass and substance (for a ratio to creatinine that of creatinine), the ion charge for
+    equivalents, and for HbA1c the IFCC-NGSP master equation NGSP (%) = 0.09148 x IFCC (mmol/mol) + 2.152 (Hoelzel et
+    al., Clin Chem 2004;50:166-174).
     """
     if unit == analyte.unit:
         return number
@@ -109,24 +135,22 @@ def convert(number: Decimal, unit: str, analyte: Analyte) -> Decimal | None:
     if kind == wanted_kind:
         return number * size / wanted_size
     if analyte.key == "hba1c" and (kind, wanted_kind) == ("substance ratio", "fraction"):
-        return number * Decimal("0.09148") + Decimal("2.152")
+        return number * size * Decimal("0.09148") + Decimal("2.152")
     amount = _in_kind(number * size, kind, wanted_kind, analyte)
     return None if amount is None else amount / wanted_size
 
 
 def _in_kind(amount: Decimal, kind: str, wanted_kind: str, analyte: Analyte) -> Decimal | None:
-    """An amount in the base of one kind of concentration, in the base of another (g/L, mol/L, eq/L)."""
+    """An amount in the base of one kind, in the base of another (g/L, mol/L, eq/L, mg/g …)."""
     if kind == wanted_kind:
         return amount
     if kind == "equivalent concentration" and analyte.valence:
         return _in_kind(amount / analyte.valence, "substance concentration", wanted_kind, analyte)
-    if analyte.molar_mass is None:
+    crossing = _CROSSINGS.get((kind, wanted_kind))
+    if analyte.molar_mass is None or crossing is None:
         return None
-    if (kind, wanted_kind) == ("mass concentration", "substance concentration"):
-        return amount / analyte.molar_mass
-    if (kind, wanted_kind) == ("substance concentration", "mass concentration"):
-        return amount * analyte.molar_mass
-    return None
+    factor, power = crossing
+    return amount * factor * analyte.molar_mass**power
 
 
 def _to_celsius(number: Decimal, unit: str) -> Decimal:

@@ -9,7 +9,7 @@ import pytest
 from ucumvert import get_ucum_parser
 
 import tools_app.standardization
-from tools_app.standardization import Concept, concepts, find_concept, to_canonical, ucum_unit
+from tools_app.standardization import Concept, accepted_units, concepts, find_concept, to_canonical, ucum_unit
 from tools_app.standardization.conversion import kind_of
 
 FOLDER = Path(tools_app.standardization.__file__).parent
@@ -22,9 +22,10 @@ KINDS_OF_PROPERTY = {
     "MCnc": MASS_UNITS,
     "SCnc": {"substance concentration"},
     "ACnc": {"activity concentration"},
-    "CCnc": {"activity concentration"},
+    "CCnc": {"activity concentration", "enzymatic rate"},
     "NCnc": {"number concentration"},
 }
+PROPERTIES_OF_WORDS = {"PrThr", "Type", "Aper"}
 COMPONENT_OF_ANALYTE = {
     "cholesterol_total": "Cholesterol [",
     "cholesterol_ldl": "Cholesterol in LDL [",
@@ -73,7 +74,8 @@ def test_the_property_agrees_with_the_unit_and_the_long_name(concept: Concept):
         assert kind_of(concept.code_unit) in kinds
     assert ("[Mass/volume]" in concept.long_name) == (concept.property == "MCnc")
     assert "[Moles/volume]" not in concept.long_name or concept.property == "SCnc"
-    assert ("[Presence]" in concept.long_name) == (not concept.code_unit)
+    assert (concept.property in PROPERTIES_OF_WORDS) == (not concept.code_unit)
+    assert "[Presence]" not in concept.long_name or concept.property == "PrThr"
 
 
 @pytest.mark.parametrize("concept", each_code())
@@ -93,7 +95,7 @@ def test_the_index_has_each_code_and_each_analyte_once_and_no_leftovers():
     assert max(Counter(row["loinc"] for row in CODES).values()) == 1
     assert max(Counter(row["analyte"] for row in ANALYTES).values()) == 1
     assert {row["analyte"] for row in CODES} == {row["analyte"] for row in ANALYTES}
-    assert len(ANALYTES) >= 100
+    assert len(CODES) >= 450
 
 
 def test_every_analyte_has_english_and_chinese_names():
@@ -115,3 +117,23 @@ def test_the_code_measures_the_analyte(analyte, component):
 
     assert long_names
     assert [name for name in long_names if not name.startswith(component)] == []
+
+
+AREAS = {
+    "blood count", "chemistry", "lipids", "liver", "kidney", "thyroid", "hormones", "coagulation", "urine",
+    "tumour markers", "vitamins", "infection", "vital signs", "body measures", "wearables", "glucose monitoring",
+    "blood gas", "cardiac", "inflammation",
+}  # fmt: skip
+
+
+def test_every_area_of_everyday_medicine_is_there():
+    assert {row["category"] for row in ANALYTES} >= AREAS
+
+
+@pytest.mark.parametrize("concept", each_code())
+def test_a_code_with_a_unit_accepts_units_and_has_a_range_of_what_is_possible(concept: Concept):
+    assert (concept.code_unit in accepted_units(concept)) == bool(concept.code_unit) or "{" in concept.code_unit
+    if concept.unit:
+        assert concept.least is not None
+        assert concept.most is not None
+        assert concept.least < concept.most
