@@ -22,7 +22,8 @@ from mirobody_site.tenancy.middleware import AsyncHandler, api_answers
 _Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 _Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
-API_PATHS = ("/v1/", "/healthz", "/readyz")
+OPERATORS_PATHS = ("/healthz", "/readyz", "/metrics")
+API_PATHS = ("/v1/", *OPERATORS_PATHS)
 
 
 class ApiHandler(ASGIHandler):
@@ -37,8 +38,10 @@ class ApiHandler(ASGIHandler):
         self._middleware_chain = convert_exception_to_response(api_answers(cast("AsyncHandler", view)))
 
     async def _view_of_known_host(self, request: HttpRequest) -> HttpResponseBase:
-        # Raises for a host that is not served here.
-        request.get_host()
+        # Probes and scrapers know a process by its address alone.
+        if not request.path.startswith(OPERATORS_PATHS):
+            # Raises for a host that is not served here.
+            request.get_host()
         response: HttpResponseBase = await cast("Any", self)._get_response_async(request)
         return response
 

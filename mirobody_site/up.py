@@ -69,8 +69,10 @@ def _run_all(commands: dict[str, str]) -> int:
     # A line that is JSON stays it.
     manager = honcho.manager.Manager(Printer(sys.stdout, prefix=settings.LOG_FORMAT == "text"))
     concurrency = {"web": 1, "beat": 1, "worker": int(os.environ.get("WORKER_PROCESSES", "1"))}
+    # Web shows the workers' figures; a port of their own would show them twice.
+    extra = {"PYTHONUNBUFFERED": "1", "WORKER_METRICS_PORT": "0"}
     for process in expand_processes(commands, concurrency):
-        manager.add_process(process.name, process.cmd, env=os.environ | {"PYTHONUNBUFFERED": "1"})
+        manager.add_process(process.name, process.cmd, env=os.environ | extra)
     manager.loop()
     return int(manager.returncode)
 

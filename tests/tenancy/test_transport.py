@@ -55,6 +55,12 @@ def test_an_unknown_path_is_a_404_envelope(api: httpx.Client, method: str, path:
     assert_error(api.request(method, path), 404, "not_found")
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/healthz/", "/readyz", "/metrics"])
+def test_probes_and_scrapers_come_by_any_address(anonymous: httpx.Client, path: str) -> None:
+    assert anonymous.get(path, headers={"Host": "10.0.0.7:8000"}).status_code == 200
+    assert anonymous.post(path, headers={"Host": "10.0.0.7:8000"}).status_code == 405
+
+
 def test_an_unknown_host_is_a_400_envelope(api: httpx.Client) -> None:
     assert_error(api.get("/v1/nope", headers={"Host": "elsewhere.example"}), 400, "invalid_value")
 
