@@ -294,7 +294,7 @@ def test_every_figure_names_its_records(ann: Person) -> None:
     ("arguments", "words"),
     [
         ({"start": "2026-02-30"}, "`start`"),
-        ({"end": "last week"}, "`end`"),
+        ({"end": "next full moon"}, "`end`"),
         ({"start": "2026-03-02", "end": "2026-03-01"}, "`end` lies before `start`"),
         ({"group_by": "month"}, "aggregate"),
         ({"operation": "aggregate", "group_by": "decade"}, "`group_by`"),

@@ -10,7 +10,7 @@ from django.db.models.functions import RowNumber
 
 from tools_app.records.clinical import CLINICAL_NEWEST_FIRST, ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.models import HealthRecord, HealthRecordQuerySet
-from tools_app.records.statistics import Series
+from tools_app.records.series import Series
 
 Key = tuple[str, str, str]
 _NEWEST_FIRST = (F("local_date").desc(), F("instant").desc(), F("id").desc())

@@ -1,13 +1,13 @@
 """From the names people ask for to the series they mean among one person's records."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
 
 from tools_app.records.models import HealthRecordQuerySet
 from tools_app.records.names import searchable
-from tools_app.records.statistics import Series, series_in
+from tools_app.records.series import Series, series_of_analytes, uncoded_series
 from tools_app.standardization import concepts_matching, concepts_named
 
 # What an everyday word may stand for as well, beside the analyte that bears the name itself.
@@ -27,14 +27,15 @@ class Asked:
     exact: tuple[str, ...]
     near: frozenset[str]
 
-    def choose(self, present: Sequence[Series]) -> list[Series]:
-        """The series meant: those that bear the name if there are any, else those that come near."""
-        coded = {series.analyte: series for series in present if series.analyte}
-        uncoded = [series for series in present if not series.analyte and self.key]
-        bearing = [coded[analyte] for analyte in self.exact if analyte in coded]
-        bearing += [series for series in uncoded if series.name == self.key]
-        near = [series for analyte, series in coded.items() if analyte in self.near]
-        return bearing or near + [series for series in uncoded if self.key in series.name]
+    def bearing(self, coded: Mapping[str, Series], uncoded: Sequence[Series]) -> list[Series]:
+        """Those that bear the name."""
+        found = [coded[analyte] for analyte in self.exact if analyte in coded]
+        return found + [series for series in uncoded if self.key and series.name == self.key]
+
+    def nearby(self, coded: Sequence[Series], uncoded: Sequence[Series]) -> list[Series]:
+        """Those that have it in a part of their name."""
+        found = [series for series in coded if series.analyte in self.near]
+        return found + [series for series in uncoded if self.key and self.key in series.name]
 
 
 def asked_for(name: str) -> Asked:
@@ -45,18 +46,29 @@ def asked_for(name: str) -> Asked:
 
 
 def resolve(names: Sequence[str], records: HealthRecordQuerySet) -> dict[str, list[Series]]:
-    """For each name, as asked, the series in ``records`` that it means; an empty list for none. Two queries."""
+    """For each name, as asked, the series in ``records`` that it means; an empty list for none.
+
+    What bears a name is looked up; only where nothing does, everything that comes near.
+    """
     wanted = [asked_for(name) for name in names]
-    present = series_in(records.filter(_candidates(wanted)))
-    return {asked.name: asked.choose(present) for asked in wanted}
+    uncoded = uncoded_series(records, Q(name__in={asked.key for asked in wanted if asked.key}))
+    exact = {analyte: None for asked in wanted for analyte in asked.exact}
+    bearing = {series.analyte: series for series in series_of_analytes(records, exact)}
+    meant = {asked.name: asked.bearing(bearing, uncoded) for asked in wanted}
+    without = [asked for asked in wanted if not meant[asked.name]]
+    return meant | (_near(without, records) if without else {})
 
 
-def _candidates(wanted: Sequence[Asked]) -> Q:
-    condition = Q(analyte__in={analyte for asked in wanted for analyte in (*asked.exact, *asked.near)})
+def _near(wanted: Sequence[Asked], records: HealthRecordQuerySet) -> dict[str, list[Series]]:
+    analytes = {analyte for asked in wanted for analyte in asked.near}
+    present = records.filter(analyte__in=analytes).order_by().values_list("analyte", flat=True).distinct()
+    coded = series_of_analytes(records, sorted(present)) if analytes else []
+    named = Q(pk__in=[])
     for asked in wanted:
         if asked.key:
-            condition |= Q(analyte="", name__contains=asked.key)
-    return condition
+            named |= Q(name__contains=asked.key)
+    uncoded = uncoded_series(records, named)
+    return {asked.name: asked.nearby(coded, uncoded) for asked in wanted}
 
 
 def _bearers(name: str) -> tuple[str, ...]:

@@ -1,141 +1,182 @@
-"""Figures over records: counts, aggregates, periods, trends. The database computes; only rows to show are loaded."""
+"""Figures over readings of one series: counts, aggregates, calendar periods, trends. The database computes.
+
+Only rows to show are loaded. Which series there are is in series.py; runs, gaps and slips are in runs.py and
+unusual.py, two series at once in association.py.
+"""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
-from functools import cache
+from datetime import date, datetime
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
-from django.db import models
-from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, Sum, Value
+from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, QuerySet, Sum, Value
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, TruncMonth, TruncWeek, TruncYear
+from django.db.models.functions import Cast, ExtractHour, TruncMonth, TruncQuarter, TruncYear
 
-from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord, HealthRecordQuerySet
-from tools_app.standardization import concepts, find_concept
+from tools_app.records.derived import select
+from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision
+from tools_app.records.series import Series
 
 MAX_POINTS = 60
 LEAST_FOR_TREND = 3
-# A difference this many standard errors wide happens by chance about once in twenty times.
+# A slope this many standard errors away from zero happens by chance about once in twenty times.
 STANDARD_ERRORS = 2.0
-# Below one percent of the earlier level a change is of no consequence, however sure.
-LEAST_CHANGE = 0.01
+# What is left of a constant after conversions and sums is no movement.
+NO_MOVEMENT = 1e-9
 
-GroupBy = Literal["day", "week", "month", "year"]
+GroupBy = Literal["day", "week", "month", "quarter", "year", "weekday", "weekpart", "daypart"]
 Direction = Literal["rising", "falling", "stable", "not enough data"]
-_PERIODS: dict[str, Any] = {
-    "day": F("local_date"),
-    "week": TruncWeek("local_date"),
-    "month": TruncMonth("local_date"),
-    "year": TruncYear("local_date"),
-}
+SATURDAY, NOON, EVENING = 6, 12, 18
 # The longest time, in days, whose days, weeks or months are at most MAX_POINTS wherever it begins.
 _BUCKETS: dict[GroupBy, int] = {"day": MAX_POINTS, "week": 7 * (MAX_POINTS - 1), "month": 28 * (MAX_POINTS - 1)}
 _LAST_BUCKET: GroupBy = "year"
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """Readings of one person that may be compared: of one analyte, or of one written name and unit without one."""
+class Readings:
+    """Records of one series: all of them, and the ones that may enter a figure."""
 
-    analyte: str
-    name: str
-    unit: str
-    title: str
-    code: str
-    count: int
-    first: date
-    last: date
+    series: Series
+    records: HealthRecordQuerySet
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What tells it from the other series of the same person."""
-        return (self.analyte, "", "") if self.analyte else ("", self.name, self.unit)
+    def usable(self) -> HealthRecordQuerySet:
+        """Those that may enter a figure."""
+        return self.records.filter(self.series.usable)
 
     @property
-    def condition(self) -> Q:
-        """True of the records that belong to it."""
-        if self.analyte:
-            return Q(analyte=self.analyte)
-        return Q(analyte="", name=self.name, canonical_unit=self.unit)
+    def numbered(self) -> HealthRecordQuerySet:
+        """The usable ones and those with an impossible number."""
+        return self.records.filter(self.series.numbered)
+
+    def where(self, *conditions: Q) -> "Readings":
+        """Those of them that meet the conditions."""
+        return Readings(self.series, self.records.filter(*conditions))
+
+    def days_between(self, first: date | None, last: date | None) -> "Readings":
+        """Those of the days from ``first`` to ``last``, both in; each open when ``None``."""
+        bounds = {"local_date__gte": first, "local_date__lte": last}
+        return self.where(Q(**{name: day for name, day in bounds.items() if day is not None}))
 
 
-def series_in(records: HealthRecordQuerySet) -> list[Series]:
-    """The series that occur, by title, with how many readings each has and from when to when. Two queries."""
-    found = [*_coded(records.filter(analyte__gt="")), *_uncoded(records.filter(analyte=""))]
-    return sorted(found, key=lambda series: (series.title.casefold(), series.unit))
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A least-squares line over days. ``slope`` is in units a day, ``t`` the slope in its own standard errors."""
 
-
-def _coded(records: HealthRecordQuerySet) -> Iterator[Series]:
-    rows = _with_extent(records, "analyte").annotate(numbers=Count("canonical_number"))
-    for row in map(dict[str, Any], rows):
-        title, unit, code = _described(row["analyte"], measured=bool(row.pop("numbers")))
-        yield Series(name="", unit=unit, title=title, code=code, **row)
-
-
-def _uncoded(records: HealthRecordQuerySet) -> Iterator[Series]:
-    rows = _with_extent(records, "name", "canonical_unit").annotate(title=Max("indicator"))
-    for row in map(dict[str, Any], rows):
-        yield Series(analyte="", unit=row.pop("canonical_unit"), code="", **row)
-
-
-def _with_extent(records: HealthRecordQuerySet, *by: str) -> models.QuerySet[HealthRecord, Any]:
-    extent = {"count": Count("id"), "first": Min("local_date"), "last": Max("local_date")}
-    rows: models.QuerySet[HealthRecord, Any] = records.order_by().values(*by).annotate(**extent)
-    return rows
-
-
-@cache
-def _described(analyte: str, *, measured: bool) -> tuple[str, str, str]:
-    """Name, unit and code of an analyte as results give them: of its numbers, or else of its results in words."""
-    concept = next((concept for concept in concepts() if concept.analyte == analyte), None)
-    if concept is None:
-        return analyte, "", ""
-    unit = concept.unit if measured else ""
-    coded = find_concept(concept.name, unit or None)
-    return concept.name, unit, coded.code if coded and coded.analyte == analyte else ""
+    slope: float
+    t: float | None
+    direction: Direction
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Aggregates of one series. ``excluded`` readings, without a number or with a bound only, enter ``count`` alone.
+    """Aggregates of one series.
 
+    ``excluded`` readings enter ``count`` alone: those without a number that compares, with a bound only, or with a
+    number that cannot be.
     ``lower_bound`` and ``upper_bound`` are the excluded readings that may well lie beyond ``minimum`` and ``maximum``.
+    ``low``, ``high`` and ``checked`` count readings below, above and held against their reference range.
     """
 
     count: int
     excluded: int
     average: float | None
     total: float | None
+    deviation: float | None
     minimum: HealthRecord | None
     maximum: HealthRecord | None
     first: HealthRecord | None
     last: HealthRecord | None
-    lower_bound: HealthRecord | None
-    upper_bound: HealthRecord | None
+    low: int
+    high: int
+    checked: int
+    first_expiry: datetime | None
+    line: Line | None = None
+    lower_bound: HealthRecord | None = None
+    upper_bound: HealthRecord | None = None
+
+    @property
+    def used(self) -> int:
+        """How many readings are behind the figures."""
+        return self.count - self.excluded
 
 
-def summarise(records: HealthRecordQuerySet) -> Summary:
-    """The aggregates. Of equal extremes the newest is named. Six queries, ten with excluded readings."""
-    comparable = records.comparable()
-    figures = comparable.aggregate(n=Count("id"), average=Avg("canonical_number"), total=Sum("canonical_number"))
-    count = records.count()
-    excluded = count - figures["n"]
-    minimum = comparable.order_by("canonical_number", *NEWEST_FIRST).first()
-    maximum = comparable.order_by("-canonical_number", *NEWEST_FIRST).first()
+def summarise(readings: Readings, *, with_line: bool = False) -> Summary:
+    """The aggregates; of equal extremes the earliest is named. Five queries, nine with excluded readings."""
+    last = readings.usable.order_by(*NEWEST_FIRST).first()
+    centre = last if last is not None else HealthRecord(canonical_number=0.0, day=0)
+    row = readings.records.order_by().aggregate(**_figures(readings.series, centre, with_line=with_line))
+    excluded = row["count"] - row["used"]
+    minimum, maximum = _earliest_with(readings, row["least"]), _earliest_with(readings, row["most"])
     return Summary(
-        count=count,
+        count=row["count"],
         excluded=excluded,
-        average=figures["average"],
-        total=figures["total"],
+        average=row["average"],
+        total=row["total"],
+        deviation=_deviation(row["used"], row["shifted"], row["squares"]),
         minimum=minimum,
         maximum=maximum,
-        first=comparable.order_by(*OLDEST_FIRST).first(),
-        last=comparable.order_by(*NEWEST_FIRST).first(),
-        lower_bound=_below(records, minimum) if excluded else None,
-        upper_bound=_above(records, maximum) if excluded else None,
+        first=readings.usable.order_by(*OLDEST_FIRST).first() if last else None,
+        last=last,
+        low=row["low"],
+        high=row["high"],
+        checked=row["checked"],
+        first_expiry=row["first_expiry"],
+        line=_line(row) if with_line else None,
+        lower_bound=_below(readings.records, minimum) if excluded else None,
+        upper_bound=_above(readings.records, maximum) if excluded else None,
     )
+
+
+def _figures(series: Series, centre: HealthRecord, *, with_line: bool) -> dict[str, Any]:
+    """One pass over the readings. Numbers and days are taken from a reading's, so that large values keep digits."""
+    used = series.usable
+    number = F("canonical_number")
+    y = number - Value(float(centre.canonical_number or 0), FloatField())
+    x = Cast(F("day") - Value(centre.day), FloatField())
+    figures: dict[str, Any] = {
+        "count": Count("*"),
+        "used": counted(used),
+        "average": Avg(number, filter=used),
+        "total": Sum(number, filter=used),
+        "least": Min(number, filter=used),
+        "most": Max(number, filter=used),
+        "shifted": _sum(y, used),
+        "squares": _sum(y * y, used),
+        "low": counted(Q(abnormal="low")),
+        "high": counted(Q(abnormal="high")),
+        "checked": counted(Q(abnormal__gt="")),
+        "first_expiry": Min("expires_at"),
+    }
+    if with_line:
+        figures |= {"days": _sum(x, used), "day_squares": _sum(x * x, used), "products": _sum(x * y, used)}
+    return figures
+
+
+def counted(condition: Q) -> Count:
+    """How many rows meet it; no column is read, so that an index may do."""
+    return Count(Value(1), filter=condition)
+
+
+def _sum(product: Combinable, used: Q | None = None) -> Sum:
+    return Sum(product, output_field=FloatField(), filter=used)
+
+
+def _deviation(n: int, shifted: float | None, squares: float | None) -> float | None:
+    """The standard deviation over n - 1; ``None`` for fewer than two."""
+    if n < 2 or shifted is None or squares is None:  # noqa: PLR2004 - one reading has no spread
+        return None
+    return math.sqrt(max(squares - shifted * shifted / n, 0.0) / (n - 1))
+
+
+def _earliest_with(readings: Readings, number: float | None) -> HealthRecord | None:
+    if number is None:
+        return None
+    # By key first: the numbers are in the index, the rest of a row is not.
+    earliest = readings.usable.filter(canonical_number=number).order_by(*OLDEST_FIRST).values("pk")[:1]
+    return HealthRecord.objects.filter(pk__in=earliest).first()
 
 
 def _below(records: HealthRecordQuerySet, minimum: HealthRecord | None) -> HealthRecord | None:
@@ -156,123 +197,210 @@ def _number(record: HealthRecord | None, otherwise: float) -> float:
     return otherwise if record is None or record.canonical_number is None else record.canonical_number
 
 
-def by_period(records: HealthRecordQuerySet, group_by: GroupBy, most: int) -> tuple[list[dict[str, Any]], bool]:
-    """Aggregates of comparable readings by calendar period, oldest first, and whether there are more than ``most``.
+def percentiles(usable: HealthRecordQuerySet, wanted: Sequence[float]) -> list[float | None]:
+    """The percentiles (0 to 100) of the numbers, linear between ranks. One query."""
+    return percentiles_by(usable.annotate(period=Value(1)), wanted).get(1, [None] * len(wanted))
 
-    Each is ``{"period": first day, "count", "average", "minimum", "maximum", "sum"}``; weeks begin on Monday.
+
+def percentiles_by(usable: QuerySet[Any, Any], wanted: Sequence[float]) -> dict[Any, list[float | None]]:
+    """The same for each value of the annotation ``period``."""
+    # Of the two readings next to a rank each counts by how near it is: that is the linear interpolation.
+    sums = ", ".join(
+        f"SUM(CASE WHEN ABS(place - {{p{i}}} * (n - 1)) < 1 THEN v * (1 - ABS(place - {{p{i}}} * (n - 1))) END)"
+        for i, _ in enumerate(wanted)
+    )
+    ranked = (
+        "SELECT period, v, ROW_NUMBER() OVER (PARTITION BY period ORDER BY v) - 1 AS place,"
+        " COUNT(*) OVER (PARTITION BY period) AS n FROM {readings} r"
+    )
+    rows = select(
+        f"SELECT period, {sums} FROM ({ranked}) ranked GROUP BY period",
+        readings=usable.annotate(v=F("canonical_number")).values("period", "v"),
+        **{f"p{i}": percent / 100 for i, percent in enumerate(wanted)},
+    )
+    return {row[0]: list(row[1:]) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """How many days have readings, and the mean and spread of their daily values, each the mean of its readings."""
+
+    count: int
+    average: float | None
+    deviation: float | None
+
+
+def daily(usable: HealthRecordQuerySet) -> QuerySet[Any, Any]:
+    """The days that have readings: ``day`` and ``v``, the mean of its numbers."""
+    days: QuerySet[Any, Any] = usable.order_by().values("day").annotate(v=Avg("canonical_number")).values("day", "v")
+    return days
+
+
+def over_days(usable: HealthRecordQuerySet) -> Days:
+    """Figures over the daily values. One query."""
+    ((count, average, spread),) = select(
+        "SELECT COUNT(*), AVG(d.v), SUM((d.v - m.v) * (d.v - m.v))"
+        " FROM {days} d, (SELECT AVG(v) AS v FROM {again} a) m",
+        days=daily(usable),
+        again=daily(usable),
+    )
+    deviation = math.sqrt(spread / (count - 1)) if count > 1 else None
+    return Days(count, average, deviation)
+
+
+def grouped(records: HealthRecordQuerySet, group_by: GroupBy, zone: ZoneInfo) -> QuerySet[Any, Any]:
+    """The records with the annotation ``period``: the first day of a calendar period, or the number of its kind.
+
+    Weekdays are 1 (Monday) to 7, parts of the week 0 (Monday to Friday) and 1, parts of the day 0 (before 12:00), 1
+    (to 18:00) and 2; a reading without a time of day is in no part of it.
     """
+    if group_by == "daypart":
+        records = records.filter(precision=Precision.INSTANT)
+    return records.annotate(period=_period(group_by, zone))
+
+
+def _period(group_by: GroupBy, zone: ZoneInfo) -> Any:
+    weekday = (F("day") + 6) % Value(7) + 1
+    match group_by:
+        case "day":
+            return F("local_date")
+        case "week":
+            # The ordinal of the Monday: whole numbers group faster than dates.
+            return F("day") - (F("day") + 6) % Value(7)
+        case "month":
+            return TruncMonth("local_date")
+        case "quarter":
+            return TruncQuarter("local_date")
+        case "year":
+            return TruncYear("local_date")
+        case "weekday":
+            return weekday
+        case "weekpart":
+            return weekday / Value(SATURDAY)
+        case "daypart":
+            hour = ExtractHour("instant", tzinfo=zone)
+            return hour / Value(NOON) + hour / Value(EVENING)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Aggregates of one period; ``period`` is its first day, or the number of a weekday or part."""
+
+    period: date | int
+    count: int
+    average: float
+    minimum: float
+    maximum: float
+    total: float
+    deviation: float | None
+    matching: int = 0
+    percentile: float | None = None
+
+
+def by_period(
+    readings: Readings,
+    group_by: GroupBy,
+    most: int,
+    zone: ZoneInfo,
+    *,
+    matching: Q | None = None,
+    percentile: float | None = None,
+) -> tuple[list[Group], bool]:
+    """Aggregates of usable readings by period, oldest first; whether there are more than ``most``.
+
+    ``matching`` counts readings of a kind in each, ``percentile`` is given for each, with one query more than two.
+    """
+    some = readings.usable.order_by(*NEWEST_FIRST).values_list("canonical_number", flat=True).first()
+    shifted = F("canonical_number") - Value(float(some or 0), FloatField())
     rows = list(
-        records.comparable()
-        .order_by()
-        .annotate(period=_PERIODS[group_by])
+        grouped(readings.usable.order_by(), group_by, zone)
         .values("period")
         .annotate(
-            count=Count("id"),
+            count=Count("*"),
             average=Avg("canonical_number"),
             minimum=Min("canonical_number"),
             maximum=Max("canonical_number"),
-            sum=Sum("canonical_number"),
+            total=Sum("canonical_number"),
+            shifted=_sum(shifted),
+            squares=_sum(shifted * shifted),
+            matching=counted(Q(pk__isnull=False) if matching is None else matching),
         )
         .order_by("-period")[: most + 1]
     )
-    return [dict(row) for row in rows[:most][::-1]], len(rows) > most
+    found = {} if percentile is None else percentiles_by(grouped(readings.usable, group_by, zone), [percentile])
+    groups = [_group(row, group_by, found) for row in rows[:most][::-1]]
+    return groups, len(rows) > most
 
 
-def points(records: HealthRecordQuerySet) -> tuple[list[tuple[date, float]], GroupBy | None]:
+def _group(row: Mapping[str, Any], group_by: GroupBy, found: Mapping[Any, Sequence[float | None]]) -> Group:
+    figures = {name: row[name] for name in ("count", "average", "minimum", "maximum", "total", "matching")}
+    return Group(
+        period=date.fromordinal(row["period"]) if group_by == "week" else row["period"],
+        deviation=_deviation(row["count"], row["shifted"], row["squares"]),
+        percentile=found.get(row["period"], (None,))[0],
+        **figures,
+    )
+
+
+def points(readings: Readings, zone: ZoneInfo) -> tuple[list[tuple[date, float]], GroupBy | None]:
     """A line to draw, oldest first: the readings themselves while they are few, else averages by the period named."""
-    single = records.comparable().order_by(*OLDEST_FIRST).values_list("local_date", "canonical_number")
+    single = readings.usable.order_by(*OLDEST_FIRST).values_list("local_date", "canonical_number")
     line = [(day, value) for day, value in single[: MAX_POINTS + 1] if value is not None]
     if len(line) <= MAX_POINTS:
         return line, None
-    first, last = single.first(), single.last()
-    days = (last[0] - first[0]).days if first and last else 0
+    last = readings.usable.order_by(*NEWEST_FIRST).values_list("local_date", flat=True).first()
+    days = (last - line[0][0]).days if last else 0
     bucket = next((bucket for bucket, most in _BUCKETS.items() if days < most), _LAST_BUCKET)
-    rows, _ = by_period(records, bucket, MAX_POINTS)
-    return [(row["period"], row["average"]) for row in rows], bucket
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """Where a series is going; see ``trend`` for the rule. ``slope`` is in units a day."""
-
-    direction: Direction
-    slope: float | None = None
-    recent_average: float | None = None
-    previous_average: float | None = None
-
-
-NOT_ENOUGH = Trend("not enough data")
-
-
-def trend(records: HealthRecordQuerySet) -> Trend:
-    """The direction of the comparable readings.
-
-    The newest third of the readings (whole days, at least one) is held against those before. It is ``rising`` or
-    ``falling`` when the averages differ by more than two standard errors of their difference, with the scatter taken
-    around the least-squares line, and by more than one percent of the earlier average. Otherwise it is ``stable``.
-    Fewer than three readings, or all on one day, are not enough. Four queries.
-    """
-    comparable = records.comparable()
-    sums = _sums(comparable)
-    if sums is None or sums.n < LEAST_FOR_TREND or sums.spread == 0:
-        return NOT_ENOUGH
-    cut = _first_recent_day(comparable, sums)
-    recent, previous = Q(day__gte=cut), Q(day__lt=cut)
-    halves = comparable.aggregate(
-        recent=Avg("canonical_number", filter=recent),
-        previous=Avg("canonical_number", filter=previous),
-        n_recent=Count("id", filter=recent),
-        n_previous=Count("id", filter=previous),
+    rows = (
+        grouped(readings.usable.order_by(), bucket, zone)
+        .values("period")
+        .annotate(average=Avg("canonical_number"))
+        .order_by("-period")[:MAX_POINTS]
     )
-    error = sums.scatter * math.sqrt(1 / halves["n_recent"] + 1 / halves["n_previous"])
-    noise = max(STANDARD_ERRORS * error, LEAST_CHANGE * abs(halves["previous"]))
-    direction = _direction(halves["recent"] - halves["previous"], noise)
-    return Trend(direction, sums.slope, halves["recent"], halves["previous"])
+    found = [(row["period"], row["average"]) for row in rows][::-1]
+    return [(date.fromordinal(day) if bucket == "week" else day, value) for day, value in found], bucket
 
 
-def _direction(difference: float, noise: float) -> Direction:
-    if abs(difference) <= noise:
-        return "stable"
-    return "rising" if difference > 0 else "falling"
+def _line(row: Mapping[str, Any]) -> Line | None:
+    """The line from the sums of one pass; ``None`` for fewer than three readings or all on one day."""
+    n = row["used"]
+    if n < LEAST_FOR_TREND:
+        return None
+    spread = row["day_squares"] - row["days"] ** 2 / n
+    if spread <= 0:
+        return None
+    joint = row["products"] - row["days"] * row["shifted"] / n
+    variation = max(row["squares"] - row["shifted"] ** 2 / n, 0.0)
+    slope = joint / spread
+    residual = max(variation - slope * joint, 0.0)
+    if abs(slope) * math.sqrt(spread / n) <= NO_MOVEMENT * max(abs(row["most"]), abs(row["least"])):
+        return Line(0.0, 0.0, "stable")
+    error = math.sqrt(residual / (n - 2) / spread)
+    t = slope / error if error > NO_MOVEMENT * abs(slope) else None
+    if t is not None and abs(t) <= STANDARD_ERRORS:
+        return Line(slope, t, "stable")
+    return Line(slope, t, "rising" if slope > 0 else "falling")
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
-    """Sums for a least-squares line, x in days: ``spread`` Σ(x−x̄)², ``joint`` Σ(x−x̄)(y−ȳ), ``variation`` Σ(y−ȳ)²."""
+class Recent:
+    """The average of the newest third of the readings (whole days), and of those before."""
 
-    n: int
-    first_day: int
-    spread: float
-    joint: float
-    variation: float
-
-    @property
-    def slope(self) -> float:
-        return self.joint / self.spread
-
-    @property
-    def scatter(self) -> float:
-        """The standard deviation of the readings around the line."""
-        return math.sqrt(max(self.variation - self.slope * self.joint, 0.0) / max(self.n - 2, 1))
+    average: float
+    previous: float
 
 
-def _sums(comparable: HealthRecordQuerySet) -> _Sums | None:
-    """Centred before squaring, so that large values keep their digits."""
-    centre = comparable.aggregate(n=Count("id"), x=Avg("day"), y=Avg("canonical_number"), first=Min("day"))
-    if not centre["n"]:
+def recent(readings: Readings, summary: Summary) -> Recent | None:
+    """``None`` where there are too few readings, or all are of one day. Two queries."""
+    if summary.used < LEAST_FOR_TREND or summary.first is None or summary.last is None or summary.total is None:
         return None
-    x = Cast("day", FloatField()) - Value(float(centre["x"]), FloatField())
-    y = F("canonical_number") - Value(centre["y"], FloatField())
-    sums = comparable.aggregate(spread=_total(x * x), joint=_total(x * y), variation=_total(y * y))
-    return _Sums(n=centre["n"], first_day=centre["first"], **sums)
-
-
-def _total(product: Combinable) -> Sum:
-    return Sum(product, output_field=FloatField())
-
-
-def _first_recent_day(comparable: HealthRecordQuerySet, sums: _Sums) -> int:
-    """The day on which the newest third begins; never the very first day, so that something comes before."""
-    last_of_third = max(sums.n // 3, 1) - 1
-    day = comparable.order_by("-day").values_list("day", flat=True)[last_of_third]
-    return max(day, sums.first_day + 1)
+    last_of_third = max(summary.used // 3, 1) - 1
+    day = readings.usable.order_by("-local_date").values_list("day", flat=True)[last_of_third]
+    cut = max(day, summary.first.day + 1)
+    newest = readings.usable.filter(local_date__gte=date.fromordinal(cut)).aggregate(
+        n=Count("*"), total=Sum("canonical_number")
+    )
+    before = summary.used - newest["n"]
+    if not newest["n"] or not before:
+        return None
+    return Recent(newest["total"] / newest["n"], (summary.total - newest["total"]) / before)

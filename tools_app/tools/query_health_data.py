@@ -1,42 +1,50 @@
-"""The tool ``query_health_data``: readings, aggregates and trends over one person's records.
+"""The tool ``query_health_data``: from its arguments to the series meant, one operation over each, and one result.
 
-Its description for the model is in query_schema.py, the reading of its arguments in query_arguments.py; the figures
-come from records/statistics.py.
+Its description for the model is in query_schema.py, the reading of its arguments in query_arguments.py, what it can
+compute in query_operations.py.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Min, Q
 
 from tools_app.contract import Arguments, RecordsUsed, ToolContext, ToolResult, ToolSpec, TryDifferently
-from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Share
+from tools_app.records.limits import Limits
+from tools_app.records.models import NEWEST_FIRST, HealthRecordQuerySet, Share
 from tools_app.records.names import plain
 from tools_app.records.resolution import resolve
-from tools_app.records.selectors import Period, within
-from tools_app.records.statistics import Series, by_period, points, series_in, summarise, trend
-from tools_app.standardization import to_canonical, ucum_unit
+from tools_app.records.selectors import within
+from tools_app.records.series import Series, series_in, with_written_unit
+from tools_app.records.statistics import Readings, counted
+from tools_app.standardization import ucum_unit
 from tools_app.tools.family import Person, check_shared, readable_person
 from tools_app.tools.query_arguments import DEFAULT_LIMIT, Query, read_arguments
-from tools_app.tools.query_schema import DESCRIPTION, MAX_GROUPS, PARAMETERS
-from tools_app.tools.rendering import bound, landmark, number, period, reading
+from tools_app.tools.query_moments import Event, events_named
+from tools_app.tools.query_operations import OPERATIONS, Answered, Asked, in_period, out_of_range_days
+from tools_app.tools.query_schema import DESCRIPTION, PARAMETERS
+from tools_app.tools.rendering import Scale, scale_for
 
 NAME = "query_health_data"
 MAX_RECORD_IDS = 1000
 MAX_READINGS = 400
+MAX_COMPARED_AROUND = 40
 # How many indicators one answer holds, by operation: the more is told of each, the fewer.
-PAGE = {"overview": 100, "latest": 50, "readings": 10, "aggregate": 10, "trend": 10}
+PAGE = {
+    "overview": 100, "latest": 50, "readings": 10, "nearest": 10, "aggregate": 10, "trend": 10, "compare": 10,
+    "correlate": 1, "out_of_range": 20, "streaks": 10, "gaps": 10, "unusual": 10,
+}  # fmt: skip
+# Whose period is not that of `start` and `end`: an indicator is shown if it has readings at all.
+OWN_PERIODS = ("nearest", "compare", "correlate", "gaps")
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One indicator's part of the result, with the readings it shows one by one; ``more``: it left some out."""
+class Page:
+    """The indicators an answer holds, and where the next ones begin, if there are more."""
 
-    result: dict[str, Any]
-    readings: Sequence[HealthRecord] = ()
-    more: bool = False
+    shown: Sequence[Asked]
+    next_series: int | None
 
 
 def run(context: ToolContext, arguments: Arguments) -> ToolResult:
@@ -44,34 +52,38 @@ def run(context: ToolContext, arguments: Arguments) -> ToolResult:
     member = arguments.get("member")
     person = readable_person(context, member, NAME)
     check_shared(person, Share.Scope.READINGS)
-    query = read_arguments(arguments, person.zone)
+    query = read_arguments(arguments, person.zone, context.now)
     meant = resolve(query.indicators, person.records) if query.indicators else {}
-    in_period = within(person.records, query.period)
-    present = {series.key: series for series in _present(in_period, query, meant)}
-    shown, next_series = _page(_in_order(meant, present), query)
-    query = _bounded(query, len(shown))
-    answers = [_OPERATIONS[query.operation](series, in_period.filter(series.condition), query) for series in shown]
-    data = {
-        "operation": query.operation,
-        "member": member,
-        "start": query.period.start.text if query.period.start else None,
-        "end": query.period.end.text if query.period.end else None,
-        "results": [answer.result for answer in answers],
-        "not_found": [name for name, series in meant.items() if not series],
-        "no_data_in_range": [n for n, series in meant.items() if series and not any(s.key in present for s in series)],
-    }
-    more = any(answer.more for answer in answers)
-    data |= {"truncated": more or next_series is not None, "next_offset": _next_offset(query, more, next_series)}
-    used = _records_used(person, query, answers, in_period, shown)
+    events = events_named(query.around, person.clinical, query.today)
+    page = _page(_present(person, query, meant), person, query, [e for several in events.values() for e in several])
+    answers = [OPERATIONS[query.operation](asked) for asked in page.shown]
+    data = _told(query, member, answers, meant, page)
+    data |= {"around_not_found": [text for text, found in events.items() if not found]} if query.around else {}
+    if query.operation == "out_of_range":
+        data |= _out_of_range_over_all(person, query, meant, page)
+    used = _records_used(person, query, answers, page)
     return ToolResult(data, used, empty=not any(answer.result["count"] for answer in answers))
 
 
-def _present(in_period: HealthRecordQuerySet, query: Query, meant: dict[str, list[Series]]) -> list[Series]:
-    """The series there are in the period, of those that were asked for; of all when none was named."""
+def _present(person: Person, query: Query, meant: dict[str, list[Series]]) -> list[Series]:
+    """The series to show, in the order they were asked for, each once; all there are when none was named."""
+    inside = within(person.records, query.period)
     if not meant:
-        return series_in(in_period)
-    asked = [one for several in meant.values() for one in several]
-    return asked if query.period == Period() else series_in(_of_any(in_period, asked))
+        return _every_series(inside, query)
+    asked = list({series.key: series for several in meant.values() for series in several}.values())
+    if query.operation == "overview":
+        counted = {series.key: series for series in series_in(_of_any(inside, asked))}
+        return [counted[series.key] for series in asked if series.key in counted]
+    if query.operation in OWN_PERIODS:
+        return asked
+    return [series for series in asked if inside.filter(series.condition).exists()]
+
+
+def _every_series(inside: HealthRecordQuerySet, query: Query) -> list[Series]:
+    if query.operation != "out_of_range":
+        return series_in(inside)
+    outside = series_in(inside.filter(abnormal__in=("low", "high")))
+    return sorted(outside, key=lambda series: -series.count)
 
 
 def _of_any(records: HealthRecordQuerySet, series: Sequence[Series]) -> HealthRecordQuerySet:
@@ -81,171 +93,129 @@ def _of_any(records: HealthRecordQuerySet, series: Sequence[Series]) -> HealthRe
     return records.filter(condition)
 
 
-def _in_order(meant: dict[str, list[Series]], present: dict[tuple[str, str, str], Series]) -> list[Series]:
-    """What is there, in the order it was asked for, each once."""
-    if not meant:
-        return list(present.values())
-    keys = dict.fromkeys(series.key for several in meant.values() for series in several)
-    return [present[key] for key in keys if key in present]
-
-
-def _page(series: list[Series], query: Query) -> tuple[list[Series], int | None]:
-    """The indicators this answer holds and where the next ones begin. With readings ``offset`` counts readings."""
-    first = 0 if query.operation == "readings" else query.offset
+def _page(present: Sequence[Series], person: Person, query: Query, events: Sequence[Event]) -> Page:
+    """With readings ``offset`` counts readings, not indicators."""
+    first = 0 if query.operation in ("readings", "out_of_range", "correlate") else query.offset
     end = first + PAGE[query.operation]
-    return series[first:end], end if len(series) > end else None
+    shown = present[first:end]
+    query = _bounded(query, len(shown))
+    events = events[: max(MAX_COMPARED_AROUND // max(len(shown), 1), 1)]
+    asked = [_asked(series, person, query, events) for series in shown]
+    if query.operation == "correlate":
+        others = [_asked(series, person, query, events) for series in present[1:]]
+        return Page([replace(one, others=others) for one in asked], None)
+    if query.on_days_when:
+        deciding = _deciding(query, person)
+        asked = [replace(one, deciding=deciding) for one in asked]
+    return Page(asked, end if len(present) > end else None)
 
 
 def _bounded(query: Query, indicators: int) -> Query:
-    """With a limit that keeps all indicators' readings together within ``MAX_READINGS``."""
-    return replace(query, limit=min(query.limit, MAX_READINGS // max(indicators, 1)))
+    """With a page that keeps all indicators' readings together within ``MAX_READINGS``."""
+    if query.operation not in DEFAULT_LIMIT:
+        return query
+    return replace(query, limit=min(query.page, MAX_READINGS // max(indicators, 1)))
 
 
-def _next_offset(query: Query, more: bool, next_series: int | None) -> int | None:
-    if query.operation != "readings":
-        return next_series
-    return query.offset + query.limit if more else None
+def _asked(
+    series: Series, person: Person, query: Query, events: Sequence[Event], limits: Limits | None = None
+) -> Asked:
+    series = with_written_unit(series, person.records)
+    scale = _scale(series, query.unit)
+    everything = Readings(series, person.records.filter(series.condition))
+    return Asked(
+        series=series,
+        query=query,
+        scale=scale,
+        limits=_canonical(query.limits if limits is None else limits, scale),
+        all=everything,
+        inside=in_period(everything, query.period),
+        events=events,
+    )
 
 
-def _records_used(
-    person: Person,
-    query: Query,
-    answers: Sequence[Answered],
-    in_period: HealthRecordQuerySet,
-    shown: Sequence[Series],
-) -> tuple[RecordsUsed, ...]:
-    """The readings an answer shows, or for figures all that went into them, of these the newest thousand by id."""
-    if query.operation in DEFAULT_LIMIT:
-        readings = [reading for answer in answers for reading in answer.readings]
-        expiries = [reading.expires_at for reading in readings if reading.expires_at]
-        return person.used(len(readings), [reading.public_id for reading in readings], min(expiries, default=None))
-    used = _of_any(in_period, shown)
-    ids = list(used.order_by(*NEWEST_FIRST).values_list("public_id", flat=True)[:MAX_RECORD_IDS])
-    first_expiry = used.filter(expires_at__isnull=False).aggregate(first=Min("expires_at"))["first"]
-    return person.used(sum(series.count for series in shown), ids, first_expiry)
+def _deciding(query: Query, person: Person) -> Asked:
+    when = query.on_days_when
+    assert when is not None  # noqa: S101 - only called with one
+    found = resolve([when.indicator], person.records)[when.indicator]
+    if len(found) != 1:
+        problem = "names several indicators; name one of them" if found else "is not found"
+        raise TryDifferently(f"`on_days_when`.`indicator` {problem}.")
+    return _asked(found[0], person, replace(query, unit=when.unit), (), when.limits)
 
 
-def _heading(series: Series, count: int) -> dict[str, Any]:
-    return {
-        "indicator": series.title,
-        "loinc_code": series.code or None,
-        "unit": series.unit or None,
-        "count": count,
-    }
-
-
-def _overview(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
-    days = {"first_date": series.first.isoformat(), "last_date": series.last.isoformat()}
-    return Answered(_heading(series, series.count) | days)
-
-
-def _readings(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
-    above, below = _above(series, query), _below(series, query)
-    filtered = records.filter(above, below)
-    count = filtered.count() if above or below else series.count
-    first = query.offset if query.operation == "readings" else 0
-    rows = list(filtered.order_by(*NEWEST_FIRST)[first : first + query.limit])
-    result = _heading(series, count) | {"readings": [reading(row) for row in rows]}
-    more = query.operation == "readings" and count > first + len(rows)
-    return Answered(result, rows, more)
-
-
-def _aggregate(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
-    result = _figures(series, records, query)
-    if query.group_by is None:
-        return Answered(result)
-    groups, more = by_period(records, query.group_by, MAX_GROUPS)
-    result["groups"] = [_group(group, query.group_by) for group in groups]
-    return Answered(result, more=more)
-
-
-def _group(group: dict[str, Any], group_by: str) -> dict[str, Any]:
-    figures = {name: number(group[name]) for name in ("average", "minimum", "maximum", "sum")}
-    return {"period": period(group["period"], group_by), "count": group["count"]} | figures
-
-
-def _figures(series: Series, records: HealthRecordQuerySet, query: Query) -> dict[str, Any]:
-    summary = summarise(records)
-    result = _heading(series, summary.count) | {
-        "average": number(summary.average),
-        "minimum": landmark(summary.minimum),
-        "maximum": landmark(summary.maximum),
-        "sum": number(summary.total),
-        "first": landmark(summary.first),
-        "last": landmark(summary.last),
-        "excluded": summary.excluded,
-        "maybe_lower": bound(summary.lower_bound),
-        "maybe_higher": bound(summary.upper_bound),
-    }
-    sides = {"above": _above(series, query), "below": _below(series, query)}
-    asked = {name: Count("id", filter=side) for name, side in sides.items() if side}
-    return result | (records.aggregate(**asked) if asked else {})
-
-
-def _trend(series: Series, records: HealthRecordQuerySet, query: Query) -> Answered:
-    result = _figures(series, records, query)
-    found = trend(records)
-    line, bucket = points(records)
-    change = _change(result["first"], result["last"])
-    result["trend"] = {
-        "direction": found.direction,
-        "slope_per_day": number(found.slope),
-        **change,
-        "recent_average": number(found.recent_average),
-        "previous_average": number(found.previous_average),
-    }
-    result["points"] = [{"date": day.isoformat(), "value": number(value)} for day, value in line]
-    result["bucket"] = bucket
-    return Answered(result)
-
-
-def _change(first: dict[str, Any] | None, last: dict[str, Any] | None) -> dict[str, Any]:
-    if first is None or last is None:
-        return {"change": None, "change_percent": None}
-    change = last["value"] - first["value"]
-    percent = 100 * change / abs(first["value"]) if first["value"] else None
-    return {"change": number(change), "change_percent": number(percent)}
-
-
-def _above(series: Series, query: Query) -> Q:
-    """Certainly above: a bound counts when all that it allows lies above."""
-    if query.above is None:
-        return Q()
-    limit = _in_series_unit(query.above, query.unit, series)
-    more = Q(comparator__in=["", ">="], canonical_number__gt=limit)
-    return more | Q(comparator=">", canonical_number__gte=limit)
-
-
-def _below(series: Series, query: Query) -> Q:
-    """Certainly below, likewise."""
-    if query.below is None:
-        return Q()
-    limit = _in_series_unit(query.below, query.unit, series)
-    less = Q(comparator__in=["", "<="], canonical_number__lt=limit)
-    return less | Q(comparator="<", canonical_number__lte=limit)
-
-
-def _in_series_unit(limit: float, unit: str | None, series: Series) -> float:
+def _scale(series: Series, unit: str | None) -> Scale:
+    """The unit asked for, or else the one the readings are written in."""
     if unit is None:
-        return float(limit)
+        return scale_for(series.analyte, series.unit, series.written_unit) or Scale(series.unit)
     ucum = ucum_unit(unit)
     if not series.analyte:
         if series.unit in (ucum, plain(unit)):
-            return float(limit)
+            return Scale(series.unit)
         raise TryDifferently("`unit` is not the unit of these readings; leave it out.")
-    converted = to_canonical(Decimal(str(limit)), ucum, series.analyte) if ucum else None
-    if converted is None:
+    scale = scale_for(series.analyte, series.unit, ucum) if ucum else None
+    if scale is None:
         raise TryDifferently(f"`unit` does not fit {series.title}; leave it out, or use {series.unit}.")
-    return float(converted)
+    return scale
 
 
-_OPERATIONS: dict[str, Callable[[Series, HealthRecordQuerySet, Query], Answered]] = {
-    "overview": _overview,
-    "latest": _readings,
-    "readings": _readings,
-    "aggregate": _aggregate,
-    "trend": _trend,
-}
+def _canonical(limits: Limits, scale: Scale) -> Limits:
+    given = {name: getattr(limits, name) for name in ("above", "at_least", "below", "at_most")}
+    return Limits(**{name: None if limit is None else scale.canonical(limit) for name, limit in given.items()})
+
+
+def _told(
+    query: Query, member: str | None, answers: Sequence[Answered], meant: dict[str, list[Series]], page: Page
+) -> dict[str, Any]:
+    shown = {asked.series.key for asked in page.shown}
+    shown |= {other.series.key for asked in page.shown for other in asked.others}
+    more = any(answer.more for answer in answers)
+    left_out = page.next_series is not None
+    return {
+        "operation": query.operation,
+        "member": member,
+        "start": query.period.start.text if query.period.start else None,
+        "end": query.period.end.text if query.period.end else None,
+        "results": [answer.result for answer in answers],
+        "not_found": [name for name, series in meant.items() if not series],
+        "no_data_in_range": [
+            name
+            for name, series in meant.items()
+            if series and not left_out and not any(s.key in shown for s in series)
+        ],
+        "truncated": more or left_out,
+        "next_offset": _next_offset(query, more, page),
+    }
+
+
+def _next_offset(query: Query, more: bool, page: Page) -> int | None:
+    if query.operation not in ("readings", "out_of_range"):
+        return page.next_series
+    return query.offset + _bounded(query, len(page.shown)).page if more else None
+
+
+def _out_of_range_over_all(person: Person, query: Query, meant: dict[str, list[Series]], page: Page) -> dict[str, Any]:
+    inside = within(person.records, query.period).filter(abnormal__gt="")
+    checked = _of_any(inside, [asked.series for asked in page.shown]) if meant else inside
+    totals = checked.aggregate(checked=Count("*"), out_of_range=counted(Q(abnormal__in=("low", "high"))))
+    return totals | out_of_range_days(checked, query.periods)
+
+
+def _records_used(person: Person, query: Query, answers: Sequence[Answered], page: Page) -> tuple[RecordsUsed, ...]:
+    """The readings an answer shows, or for figures all that went into them, of these the newest thousand by id."""
+    if query.operation in ("latest", "readings", "nearest"):
+        readings = [reading for answer in answers for reading in answer.readings]
+        expiries = [reading.expires_at for reading in readings if reading.expires_at]
+        shown = list(dict.fromkeys(reading.public_id for reading in readings))
+        return person.used(len(shown), shown, min(expiries, default=None))
+    used = person.records.none()
+    for records in (records for answer in answers for records in answer.used):
+        used = used | records
+    first_expiry = used.filter(expires_at__isnull=False).aggregate(first=Min("expires_at"))["first"]
+    facts = list(dict.fromkeys(event.id for asked in page.shown for event in asked.events if event.id))
+    newest = used.order_by(*NEWEST_FIRST).values_list("public_id", flat=True)[: MAX_RECORD_IDS - len(facts)]
+    return person.used(sum(answer.count for answer in answers) + len(facts), [*facts, *newest], first_expiry)
+
 
 QUERY_HEALTH_DATA = ToolSpec(
     name=NAME,

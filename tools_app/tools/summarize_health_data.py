@@ -15,7 +15,7 @@ from tools_app.records.overview import (
     latest_of,
     sources_of,
 )
-from tools_app.records.statistics import Series, series_in
+from tools_app.records.series import Series, series_in
 from tools_app.tools.family import MEMBER_SCHEMA, Person, readable_person
 from tools_app.tools.rendering import number
 
@@ -56,8 +56,8 @@ def _indicators(person: Person, shown: list[Series]) -> list[dict[str, Any]]:
             "loinc_code": one.code or None,
             "unit": one.unit or None,
             "count": one.count,
-            "first_date": one.first.isoformat(),
-            "last_date": one.last.isoformat(),
+            "first_date": one.first.isoformat() if one.first else None,
+            "last_date": one.last.isoformat() if one.last else None,
             "abnormal": abnormal.get(one.key, 0),
             "latest": _latest(latest.get(one.key)),
         }
