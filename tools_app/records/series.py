@@ -9,8 +9,7 @@ from typing import Any
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet
-from tools_app.records.plausibility import POSSIBLE
-from tools_app.standardization import concepts, find_concept
+from tools_app.standardization import Concept, concepts, find_concept
 
 # From how many of the newest readings it is told in which unit a person's readings are written.
 LOOKED_AT = 50
@@ -54,10 +53,10 @@ class Series:
     @property
     def usable(self) -> Q:
         """True of those of them that may enter a figure: a number that no body can have is a slip, and does not."""
-        least, most = POSSIBLE.get(self.analyte, (None, None))
-        if least is None:
+        concept = _concept_of(self.analyte)
+        if concept is None or concept.least is None or concept.most is None:
             return self.numbered
-        return self.numbered & Q(canonical_number__gte=least, canonical_number__lte=most)
+        return self.numbered & Q(canonical_number__gte=concept.least, canonical_number__lte=concept.most)
 
 
 def series_in(records: HealthRecordQuerySet) -> list[Series]:
@@ -117,9 +116,15 @@ def _with_extent(records: HealthRecordQuerySet, *by: str) -> QuerySet[HealthReco
 
 
 @cache
+def _concept_of(analyte: str) -> Concept | None:
+    """Any concept of the analyte: they share name, unit and range."""
+    return next((concept for concept in concepts() if concept.analyte == analyte), None)
+
+
+@cache
 def _described(analyte: str, *, measured: bool) -> tuple[str, str, str]:
     """Name, unit and code of an analyte as results give them: of its numbers, or else of its results in words."""
-    concept = next((concept for concept in concepts() if concept.analyte == analyte), None)
+    concept = _concept_of(analyte)
     if concept is None:
         return analyte, "", ""
     unit = concept.unit if measured else ""
