@@ -12,7 +12,7 @@ from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingH
 from rest_framework.request import Request
 
 from mirobody_site.tenancy.connections import in_thread
-from mirobody_site.tenancy.errors import InvalidRequestError, ServerError
+from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
@@ -21,11 +21,11 @@ from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
+from responses_app.services.following import creators_answer, creators_stream, followed, rest_from_row
 from responses_app.services.intake import accept
 from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
-from responses_app.streaming import reading
 from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import Answer, LogGone
 from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
@@ -33,14 +33,8 @@ from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
 log = logging.getLogger(__name__)
 
 _NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
-_ABANDONED_SECONDS = 5
-"""How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
-_FORGOTTEN_SECONDS = 60
-"""How long its events stay then."""
 _STOP_SECONDS = 20.0
 """How long a caller who cancels waits for the turn's end: many times what a live turn takes to notice."""
-_abandoned: set[asyncio.Task[None]] = set()
-"""Only these references keep the tasks alive."""
 
 
 class ResponsesView(AsyncApiView):
@@ -50,10 +44,10 @@ class ResponsesView(AsyncApiView):
         """Creates a response: its stream, its last word as JSON, or at once that it is queued."""
         order = await in_thread(_accepted, request)
         if order.request.stream:
-            return _event_stream(_followed(order))
+            return _event_stream(creators_stream(order))
         if order.request.background:
             return _json(queued_answer(order))
-        return await _json_answer(order)
+        return _rendered(await creators_answer(order))
 
 
 class ResponseView(AsyncApiView):
@@ -144,61 +138,8 @@ def _wants_side_channel(request: Request, parsed: ResponseRequest) -> bool:
     return parsed.stream_options.mirobody_events and not standard and not throws_on_unknown
 
 
-async def _json_answer(order: TurnOrder) -> HttpResponse:
-    try:
-        answer = await event_log().answer(order.response_id)
-    except LogGone:
-        raise ServerError from None
-    except asyncio.CancelledError:
-        _abandon(order)
-        raise
-    if not order.request.store:
-        await _forget(order.response_id)
-    return _rendered(answer)
-
-
 def _rendered(answer: Answer) -> HttpResponse:
     return HttpResponse(answer.body, status=answer.status, content_type="application/json")
-
-
-async def _followed(order: TurnOrder) -> AsyncGenerator[bytes, None]:
-    """A creating caller's stream. A stored turn goes on without its caller; one that leaves no row does not."""
-    finished = False
-    try:
-        async with aclosing(reading.stream(event_log(), order.response_id)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-        finished = True
-    finally:
-        if finished and not order.request.store:
-            await _forget(order.response_id)
-        elif not finished:
-            _abandon(order)
-
-
-def _abandon(order: TurnOrder) -> None:
-    """A turn that leaves no row is stopped, and what was said of it taken away, even if no other request comes."""
-    if not order.request.store:
-        task = asyncio.get_running_loop().create_task(_stop_and_forget(order.response_id))
-        _abandoned.add(task)
-        task.add_done_callback(_abandoned.discard)
-
-
-async def _stop_and_forget(response_id: str) -> None:
-    await asyncio.sleep(_ABANDONED_SECONDS)
-    try:
-        await event_log().arequest_stop(response_id)
-    except ServerError:
-        log.warning("turn of %s could not be stopped; it runs to its end", response_id)
-    await asyncio.sleep(_FORGOTTEN_SECONDS - _ABANDONED_SECONDS)
-    await _forget(response_id)
-
-
-async def _forget(response_id: str) -> None:
-    try:
-        await event_log().adiscard(response_id)
-    except ServerError:
-        log.warning("event log of %s could not be discarded; it expires by itself", response_id)
 
 
 async def _stored_stream(
@@ -207,13 +148,24 @@ async def _stored_stream(
     """The events from the log while it is there and may be shown, else rebuilt from the stored object."""
     if not await in_thread(may_follow, row):
         return await _rebuilt(row, starting_after)
-    chunks = reading.stream(event_log(), row.pk, starting_after)
-    try:
-        first = await anext(chunks)
-    except LogGone:
-        # It may have ended, or been deleted, since it was read.
-        return await _rebuilt(await in_thread(find), starting_after)
-    return _joined(first, chunks)
+    chunks = followed(row.pk, starting_after, partial(_rest, row.pk, find, starting_after))
+    # What cannot be followed is refused before the stream begins.
+    return _joined(await anext(chunks), chunks)
+
+
+async def _rest(
+    response_id: str, find: Callable[[], Response], starting_after: int | None, last: int
+) -> AsyncGenerator[bytes, None]:
+    """What is left of a stream whose log is gone; it may have ended, or been deleted, since the response was read."""
+    nothing_sent = last == (-1 if starting_after is None else starting_after)
+    row = await in_thread(find) if nothing_sent else None
+    if row is not None and row.status not in RUNNING:
+        rest = await _rebuilt(row, starting_after)
+    else:
+        rest = rest_from_row(response_id, last)
+    async with aclosing(rest):
+        async for chunk in rest:
+            yield chunk
 
 
 async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
@@ -224,8 +176,6 @@ async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGener
 
 
 async def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
-    if row.status in RUNNING:
-        raise ServerError
     if starting_after is not None:
         raise InvalidRequestError(
             "The events of this response are not kept any more; read the stream without 'starting_after'.",

@@ -124,7 +124,7 @@ def test_a_turn_while_it_runs_and_when_its_caller_has_gone(
     markers: Markers,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("responses_app.api.views._ABANDONED_SECONDS", 0.0)
+    monkeypatch.setattr("responses_app.services.following._ABANDONED_SECONDS", 0.0)
     last = Step(text=[markers["answer"], Gate(), markers["never said"]])
     body = {**rich_body(script, markers, last), "store": False, "user": markers["user"]}
     with open_stream(api, body) as live:
@@ -143,7 +143,7 @@ def test_a_json_caller_who_has_gone(
     markers: Markers,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("responses_app.api.views._ABANDONED_SECONDS", 0.0)
+    monkeypatch.setattr("responses_app.services.following._ABANDONED_SECONDS", 0.0)
     last = Step(text=[markers["answer"], Gate(), markers["never said"]])
     body = {**rich_body(script, markers, last), "store": False, "user": markers["user"]}
     request = api.build_request("POST", "/v1/responses", json=body)

@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,9 +14,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from responses_app.api import views
 from responses_app.models import Response
-from responses_app.streaming import reading
+from responses_app.services import following
 from responses_app.streaming.backends import event_log
 from tests.responses_app.api.conftest import (
     LOOKUP,
@@ -126,7 +124,7 @@ def test_a_tool_result_reaches_the_caller_while_the_next_step_is_still_thought_o
 def test_a_comment_keeps_an_idle_stream_alive(
     api: httpx.Client, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views.reading, "stream", partial(reading.stream, keep_alive=0.01))
+    monkeypatch.setattr(following, "IDLE_SECONDS", 0.01)
     gate = threading.Event()
     body = {"input": f"Hi {script(Step(text=['Hel', gate, 'lo.']))}", "stream": True}
     raw = b""
@@ -365,7 +363,7 @@ MODELS_LEFT_ALONE = {"talking": Step(text=talking), "silent": Step(text=["Hel", 
 def test_a_caller_who_leaves_ends_a_turn_that_leaves_no_row(
     account: Account, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, leave: Any, step: Step
 ) -> None:
-    monkeypatch.setattr(views, "_ABANDONED_SECONDS", 0.05)
+    monkeypatch.setattr(following, "_ABANDONED_SECONDS", 0.05)
     mark = script(step)
     leave(account, {"input": f"Go on {mark}", "store": False}, upstream)
     assert upstream.requests(mark)[0].gone.wait(9)

@@ -1,0 +1,203 @@
+"""What a caller is given of a turn while it runs: from the event log and, when that is lost, from the stored row.
+
+Asynchronous: a waiting caller costs a coroutine. Not here: HTTP, and what a log or a row holds.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+
+from mirobody_site.tenancy.connections import in_thread
+from mirobody_site.tenancy.envelope import error_body
+from mirobody_site.tenancy.errors import ServerError, UpstreamError
+from responses_app.engine.assembly import number
+from responses_app.engine.loop import UnpreparedTurn
+from responses_app.engine.steps import Failed
+from responses_app.models import Response
+from responses_app.models.response import RUNNING
+from responses_app.protocol import events
+from responses_app.protocol.response import new_response
+from responses_app.services.dispatch import dispatch_turn
+from responses_app.services.lost_turns import fail_if_lost
+from responses_app.services.retrieval import rebuilt_stream, shown_body
+from responses_app.services.turn_order import TurnOrder
+from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.sse import DONE, KEEP_ALIVE, encode_event
+
+log = logging.getLogger(__name__)
+
+Frames = AsyncGenerator[bytes, None]
+"""Whole SSE frames."""
+Rest = Callable[[int], Frames]
+"""What is sent after the frame with this number (-1: from the start) once the event log is lost."""
+
+_LOOK_SECONDS = 1.0
+"""How often a row is looked at for its end, by those whose event log was lost."""
+_UNTAKEN_SECONDS = 15.0
+"""A turn without a row whose order still waits after so long is sent again: its message may be lost."""
+_ABANDONED_SECONDS = 5
+"""How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
+_FORGOTTEN_SECONDS = 60
+"""How long its events stay then."""
+
+_background: set["asyncio.Task[None]"] = set()
+"""Only these references keep the tasks alive."""
+
+
+async def creators_answer(order: TurnOrder) -> Answer:
+    """Waits for the end of the turn that this caller started. Raises ``ServerError`` when it is lost without a row."""
+    async with _attended(order):
+        try:
+            return await event_log().answer(order.response_id)
+        except (LogGone, ServerError):
+            return await _stored_answer(order)
+
+
+async def creators_stream(order: TurnOrder) -> Frames:
+    """The stream of the turn that this caller started. Whatever happens, it ends with a terminal event."""
+    async with _attended(order), aclosing(followed(order.response_id, None, lambda last: _rest(order, last))) as frames:
+        async for chunk in frames:
+            yield chunk
+
+
+async def followed(response_id: str, starting_after: int | None, rest: Rest) -> Frames:
+    """The log's frames, a comment line while there are none, and ``[DONE]``; ``rest`` when the log is lost."""
+    last = -1 if starting_after is None else starting_after
+    try:
+        async with aclosing(event_log().read(response_id, starting_after, IDLE_SECONDS)) as pieces:
+            async for piece in pieces:
+                last = piece.last
+                yield piece.frames or KEEP_ALIVE
+    except (LogGone, ServerError) as error:
+        log.info("a reader goes on without the event log of %s: %s", response_id, type(error).__name__)
+        async with aclosing(rest(last)) as frames:
+            async for chunk in frames:
+                yield chunk
+        return
+    yield DONE
+
+
+async def rest_from_row(response_id: str, last: int) -> Frames:
+    """The stored turn's stream after number ``last`` without its log: whole when nothing was sent of it, else its end.
+
+    Waits for the end of a turn that still runs.
+    """
+    row: Response | None = await in_thread(_as_it_is_now, response_id)
+    while row is not None and row.status in RUNNING:
+        yield KEEP_ALIVE
+        await asyncio.sleep(_LOOK_SECONDS)
+        row = await in_thread(_as_it_is_now, response_id)
+    if row is None:
+        raise ServerError("The response was deleted while its events were sent.")
+    body = await in_thread(shown_body, row)
+    yield rebuilt_stream(body, row.side_channel) if last < 0 else _ending(json.loads(body), last)
+
+
+async def _rest(order: TurnOrder, last: int) -> Frames:
+    if order.request.store:
+        with suppress(ServerError):
+            async with aclosing(rest_from_row(order.response_id, last)) as frames:
+                async for chunk in frames:
+                    yield chunk
+            return
+    turn = UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
+    opening = [event for batch in turn.events() for event in batch]
+    closing = turn.close(turn.ending)
+    if last < 0:
+        yield b"".join(map(encode_event, [*opening, *closing.events])) + DONE
+    else:
+        yield _ending(closing.response, last)
+
+
+def _ending(response: dict[str, Any], last: int) -> bytes:
+    """The last events for a reader who misses some: a fault, and the response as it is stored."""
+    fault = ServerError("The events of this response were lost; it is shown whole in the last one.")
+    told = _fault_of(response) if response["error"] else fault
+    kind = response["status"] if response["status"] in ("completed", "failed") else "incomplete"
+    ending = number([events.error(told), events.lifecycle(kind, response)], last + 1)
+    return b"".join(map(encode_event, ending)) + DONE
+
+
+def _fault_of(response: dict[str, Any]) -> ServerError | UpstreamError:
+    error = response["error"]
+    return UpstreamError(error["message"]) if error["type"] == UpstreamError.type else ServerError(error["message"])
+
+
+async def _stored_answer(order: TurnOrder) -> Answer:
+    """The end of a stored turn from its row, once it has ended."""
+    row = await in_thread(_as_it_is_now, order.response_id) if order.request.store else None
+    while row is not None and row.status in RUNNING:
+        await asyncio.sleep(_LOOK_SECONDS)
+        row = await in_thread(_as_it_is_now, order.response_id)
+    if row is None:
+        raise ServerError
+    body = await in_thread(shown_body, row)
+    response = json.loads(body)
+    if response["error"]:
+        fault = _fault_of(response)
+        return Answer(fault.status, error_body(fault))
+    return Answer(HTTPStatus.OK, body.encode())
+
+
+def _as_it_is_now(response_id: str) -> Response | None:
+    row = Response.objects.filter(pk=response_id, deleted_at=None).first()
+    return fail_if_lost(row) if row else None
+
+
+@asynccontextmanager
+async def _attended(order: TurnOrder) -> AsyncGenerator[None, None]:
+    """The caller waits for a turn. One that leaves no row lives as long as its caller, and is forgotten with it."""
+    if order.request.store:
+        yield
+        return
+    sender = asyncio.ensure_future(_send_again(order)) if settings.CELERY_BROKER_URL else None
+    try:
+        yield
+    except (asyncio.CancelledError, GeneratorExit):
+        _keep(_stop_and_forget(order.response_id))
+        raise
+    finally:
+        if sender:
+            sender.cancel()
+    await _forget(order.response_id)
+
+
+async def _send_again(order: TurnOrder) -> None:
+    while True:
+        await asyncio.sleep(_UNTAKEN_SECONDS)
+        try:
+            if not await request_slots().waits(order.response_id):
+                return
+            await in_thread(dispatch_turn, order.response_id, store=False)
+        except ServerError:
+            log.warning("turn of %s could not be sent again; it is tried once more", order.response_id)
+
+
+def _keep(work: Any) -> None:
+    task = asyncio.ensure_future(work)
+    _background.add(task)
+    task.add_done_callback(_background.discard)
+
+
+async def _stop_and_forget(response_id: str) -> None:
+    await asyncio.sleep(_ABANDONED_SECONDS)
+    try:
+        await event_log().arequest_stop(response_id)
+    except ServerError:
+        log.warning("turn of %s could not be stopped; it runs to its end", response_id)
+    await asyncio.sleep(_FORGOTTEN_SECONDS - _ABANDONED_SECONDS)
+    await _forget(response_id)
+
+
+async def _forget(response_id: str) -> None:
+    try:
+        await event_log().adiscard(response_id)
+    except ServerError:
+        log.warning("event log of %s could not be discarded; it expires by itself", response_id)
