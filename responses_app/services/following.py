@@ -28,7 +28,7 @@ from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.retrieval import rebuilt_stream, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log, request_slots
-from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone
 from responses_app.streaming.sse import DONE, KEEP_ALIVE, encode_event
 
 log = logging.getLogger(__name__)
