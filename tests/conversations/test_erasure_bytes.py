@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import httpx
 import pytest
@@ -48,6 +49,8 @@ from tests.support.leftovers import Markers, all_rows
 from tests.support.server import Account
 from tests.support.sse import open_stream
 from tests.support.upstream import Call, Step
+from tests.tools_app.fhir_bundles import Patient, written
+from tools_app.fhir.importing import import_file
 from tools_app.records.models import HealthRecord, Share
 
 
@@ -373,3 +376,19 @@ def test_operators_leave_no_traces_of_whom_they_looked_at(
     sweep_expired()
     assert stores.left_to_the_byte() == set()
     assert not LogEntry.objects.filter(object_repr__contains=user).exists()
+
+
+def test_erasing_a_subject_takes_its_clinical_records(
+    api: httpx.Client, account: Account, script: Script, stores: Stores, markers: Markers, tmp_path: Path
+) -> None:
+    before = set(all_rows())
+    note = [{"text": markers["note"]}]
+    condition = Patient().condition(markers["code"], markers["display"], note=note)
+    import_file(written(tmp_path, condition), account.id, markers["user"], timezone.now(), dry_run=False)
+    lookups = [Call("list_clinical_records"), Call("summarize_health_data")]
+    create(api, input=script(Step(calls=lookups), Step(text=["Fine."])), user=markers["user"])
+    assert stores.left() >= {"note", "code", "display", "user"}
+    delete(api, f"/v1/subjects/{markers['user']}")
+    assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval"}
+    sweep_expired()
+    assert stores.left_to_the_byte() == set()
