@@ -206,7 +206,8 @@ class RedisHub:
                 try:
                     await self._receive()
                 except FAULTS as error:
-                    log.warning("event log's messages broke off: %s", type(error).__name__)
+                    if self._away_since is None:
+                        log.warning("event log's messages broke off: %s", type(error).__name__)
                 except Exception:
                     log.exception("event log's messages broke off")
                 self._lost()

@@ -22,13 +22,14 @@ class RedisServer:
 
 
 @contextmanager
-def running_redis_server() -> Iterator[RedisServer]:
-    """Starts a server and kills it at the end. A machine without ``redis-server`` fails the test and says so."""
+def running_redis_server(port: int | None = None) -> Iterator[RedisServer]:
+    """Starts a server, on ``port`` if that is given, and kills it at the end. A machine without ``redis-server`` fails
+    the test and says so."""
     binary = shutil.which("redis-server")
     if binary is None:
         pytest.fail("redis-server is not installed; these tests need it (Debian: apt-get install redis-server)")
     with tempfile.TemporaryDirectory() as directory:
-        port = _free_port()
+        port = port or free_port()
         process = subprocess.Popen(
             [
                 binary,
@@ -69,7 +70,8 @@ def redis_server(shared_redis_server: RedisServer) -> RedisServer:
     return shared_redis_server
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody uses now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

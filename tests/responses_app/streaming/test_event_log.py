@@ -1,9 +1,12 @@
 """What every event log does, whichever holds the frames."""
 
 import asyncio
+import random
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from itertools import count
 from uuid import uuid4
 
@@ -11,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from responses_app.streaming.event_log import LogGone, Piece
+from responses_app.streaming.event_log import Answer, LogGone, Piece
 from tests.responses_app.streaming.conftest import Place
 from tests.responses_app.streaming.scenarios import ANSWER, make_frames, read, run, until
 
@@ -353,3 +356,142 @@ def test_frames_arrive_whole_once_and_in_order_however_they_are_batched(
 
     first = 0 if starting_after is None else starting_after + 1
     assert run(scenario()) == b"".join(frames[first:])
+
+
+def test_log_is_opened_with_its_first_frames_and_opened_again_stays(place: Place) -> None:
+    place.log.open("resp_1", 60, FRAMES[:2])
+    place.log.open("resp_1", 60)
+    place.log.begin("resp_1")
+    place.log.append("resp_1", 2, FRAMES[2:4])
+    place.log.finish("resp_1", 4, FRAMES[4:], ANSWER, 60)
+    place.log.open("resp_1", 60, FRAMES[:1])
+    assert run(read(place.log, "resp_1")) == b"".join(FRAMES)
+
+
+def test_extended_logs_outlive_what_they_were_opened_with(place: Place) -> None:
+    async def scenario() -> None:
+        for response_id in ("resp_1", "resp_2", "resp_short"):
+            place.log.open(response_id, 0.3)
+        place.log.extend(["resp_1", "resp_2", "resp_never"], 60)
+        place.log.extend([], 60)
+        with pytest.raises(LogGone):
+            await place.log.answer("resp_short")
+        for response_id in ("resp_1", "resp_2"):
+            place.log.finish(response_id, 0, FRAMES, ANSWER, 60)
+            assert await read(place.log, response_id) == b"".join(FRAMES)
+
+    run(scenario())
+
+
+def test_log_that_is_not_extended_any_more_vanishes(place: Place) -> None:
+    place.log.open("resp_1", 60)
+    place.log.extend(["resp_1"], 0.1)
+    with pytest.raises(LogGone):
+        run(read(place.log, "resp_1"))
+
+
+def test_finished_log_is_not_extended(place: Place) -> None:
+    write_all(place, keep=0.2)
+
+    async def extend_until_gone() -> None:
+        while True:
+            place.log.extend(["resp_1"], 60)
+            assert await read(place.log, "resp_1") == b"".join(FRAMES)
+
+    with pytest.raises(LogGone):
+        run(extend_until_gone())
+
+
+def test_idle_reader_is_told_so_and_where_it_is(place: Place) -> None:
+    async def scenario() -> None:
+        place.log.open("resp_1", 60)
+        async with aclosing(place.log.read("resp_1", idle=0.02)) as reader:
+            assert await anext(reader) == Piece(b"", -1)
+            place.log.append("resp_1", 0, FRAMES[:3])
+            while not (piece := await anext(reader)).frames:
+                pass
+            assert piece == Piece(b"".join(FRAMES[:3]), 2)
+            assert await anext(reader) == Piece(b"", 2)
+
+    run(scenario())
+
+
+def future_of(task: "asyncio.Task[Answer]") -> object:
+    """What the task waits for: the same one as long as it was not woken."""
+    return task._fut_waiter  # type: ignore[attr-defined]
+
+
+def test_caller_who_waits_for_the_answer_is_not_woken_by_frames(place: Place) -> None:
+    async def scenario() -> None:
+        place.log.open("resp_1", 60)
+        answer = asyncio.ensure_future(place.log.answer("resp_1"))
+        reader = asyncio.ensure_future(read(place.log, "resp_1"))
+        await until(lambda: place.waiting_readers() == 2)
+        waited_for = future_of(answer)
+        for number, frame in enumerate(FRAMES):
+            place.log.append("resp_1", number, [frame])
+            await until(lambda: place.waiting_readers() == 2)
+        assert future_of(answer) is waited_for
+        place.log.finish("resp_1", len(FRAMES), [], ANSWER, 60)
+        assert await answer == ANSWER
+        await reader
+
+    run(scenario())
+
+
+def test_stop_and_discard_from_an_event_loop(place: Place) -> None:
+    async def scenario() -> None:
+        place.log.open("resp_1", 60)
+        await place.log.arequest_stop("resp_1")
+        await place.log.arequest_stop("resp_never")
+        await until(lambda: place.log.stop_requested("resp_1"))
+        reader = asyncio.ensure_future(read(place.log, "resp_1"))
+        await until(lambda: place.waiting_readers() == 1)
+        await place.log.adiscard("resp_1")
+        with pytest.raises(LogGone):
+            await reader
+        assert place.held() == 0
+
+    run(scenario())
+
+
+def test_readers_that_come_and_go_get_all_frames_while_many_threads_write(place: Place) -> None:
+    frames = make_frames(120)
+    ids = [f"resp_{number}" for number in range(12)]
+
+    def write(response_id: str) -> None:
+        pick = random.Random(response_id)
+        number = 0
+        while number < len(frames):
+            size = pick.randint(1, 4)
+            place.log.append(response_id, number, frames[number : number + size])
+            number = min(number + size, len(frames))
+            time.sleep(pick.choice([0, 0, 0.001]))
+        place.log.finish(response_id, number, [], ANSWER, 60)
+
+    async def follow(response_id: str, pick: random.Random) -> bytes:
+        """Reads with breaks; each time it goes on after the last number it was told."""
+        received, after, ended = b"", None, False
+        while not ended:
+            left = pick.randint(1, 6)
+            async with aclosing(place.log.read(response_id, after)) as reader:
+                ended = True
+                async for piece in reader:
+                    received, after, left = received + piece.frames, piece.last, left - 1
+                    if left == 0:
+                        ended = False
+                        break
+        return received
+
+    async def scenario() -> None:
+        for response_id in ids:
+            place.log.open(response_id, 60)
+        readers = [follow(response_id, random.Random(seed)) for seed, response_id in enumerate(ids * 5)]
+        with ThreadPoolExecutor(len(ids)) as pool:
+            writers = [pool.submit(write, response_id) for response_id in ids]
+            assert set(await asyncio.gather(*readers)) == {b"".join(frames)}
+        for writer in writers:
+            writer.result()
+        await until(lambda: len(asyncio.all_tasks()) == 1 + place.loop_tasks)
+
+    run(scenario())

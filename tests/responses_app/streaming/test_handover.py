@@ -31,6 +31,13 @@ def test_unknown_response_has_no_payload(slots: RequestSlots) -> None:
     assert slots.take("resp_never") is None
 
 
+def test_payload_is_known_to_wait_until_it_is_taken(slots: RequestSlots) -> None:
+    slots.put("resp_1", PAYLOAD, 60)
+    assert run(slots.waits("resp_1"))
+    slots.take("resp_1")
+    assert not run(slots.waits("resp_1"))
+
+
 def test_one_of_many_takers_gets_it(slots: RequestSlots) -> None:
     slots.put("resp_1", PAYLOAD, 60)
     with ThreadPoolExecutor(16) as pool:
