@@ -54,7 +54,8 @@ class History:
         if number >= self.end:
             return Stretch(number, number, b"")
         index = bisect_right(self._firsts, number) - 1
-        parts = [skip_frames(self._batches[index], number - self._firsts[index])]
+        skipped = number - self._firsts[index]
+        parts = [skip_frames(self._batches[index], skipped) if skipped else self._batches[index]]
         size = len(parts[0])
         index += 1
         while index < len(self._firsts) and size < limit:
