@@ -11,12 +11,16 @@ from tools_app.standardization.concepts import (
     concepts_named,
     find_concept,
     to_canonical,
+    unit_in_name,
 )
+from tools_app.standardization.results import Interval, Ordinal, interval, ordinal, titre
 from tools_app.standardization.units import ucum_unit
 from tools_app.standardization.values import Quantity, blood_pressure, parse_value
 
 __all__ = [
     "Concept",
+    "Interval",
+    "Ordinal",
     "Quantity",
     "accepted_units",
     "blood_pressure",
@@ -24,7 +28,11 @@ __all__ = [
     "concepts_matching",
     "concepts_named",
     "find_concept",
+    "interval",
+    "ordinal",
     "parse_value",
+    "titre",
     "to_canonical",
     "ucum_unit",
+    "unit_in_name",
 ]

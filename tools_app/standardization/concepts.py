@@ -12,7 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools_app.standardization.conversion import Analyte, convert, kind_of, units_of_kind
-from tools_app.standardization.naming import Form, forms_of, is_ratio, is_remark, joined, parts_of, words_of
+from tools_app.standardization.naming import (
+    Form,
+    bracketed_parts,
+    forms_of,
+    is_remark,
+    joined,
+    parts_by_script,
+    without_last_bracket,
+    words_of,
+)
+from tools_app.standardization.units import ucum_unit
 
 MAX_LENGTH = 256
 
@@ -28,7 +38,14 @@ _OWN_SPECIMENS = {
     "urine": frozenset({"urine", "24 h urine"}),
     "24h": frozenset({"24 h urine"}),
     "stool": frozenset({"stool"}),
+    "csf": frozenset({"cerebrospinal fluid"}),
 }
+# What stands in place of a name.
+_NO_NAMES = frozenset({"n/a", "n.a.", "na.", "none", "null", "unknown"})
+# An abbreviation this short means too many things for a bare number or word to decide.
+_SHORT = 2
+# Units of one kind that differ more than this are not used for the same thing.
+_FAR = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +107,23 @@ def find_concept(indicator: str, unit: str | None, *, is_number: bool = False) -
     """
     candidates = concepts_named(indicator)
     if unit is not None:
-        return _only([concept for concept in candidates if _measures(concept, unit)])
+        return _measured_in(unit, candidates)
+    if len(joined(words_of(indicator))) <= _SHORT and indicator.isascii():
+        candidates = [concept for concept in candidates if _is_bare(concept)]
     in_words = [concept for concept in candidates if not concept.code_unit]
     if is_number:
         return None if in_words else _only(candidates)
     return _only(in_words) or _only(candidates)
+
+
+def unit_in_name(indicator: str) -> str | None:
+    """The UCUM unit in the brackets at the end of a name, as in ``Glucose (mg/dL)``; ``None`` when there is none.
+
+    Only where the name is known without it: the a of ``Lp(a)`` is no unit.
+    """
+    name, inside = without_last_bracket(indicator) if len(indicator) <= MAX_LENGTH else ("", "")
+    unit = ucum_unit(inside) if inside else None
+    return unit if unit and kind_of(unit) and concepts_named(name) else None
 
 
 def concepts_named(indicator: str) -> Sequence[Concept]:
@@ -104,7 +133,9 @@ def concepts_named(indicator: str) -> Sequence[Concept]:
     code = indicator.strip()
     if code in _index().by_code:
         return (_index().by_code[code],)
-    return _named(indicator) or _named_twice(indicator)
+    if code.casefold() in _NO_NAMES:
+        return ()
+    return _named(indicator) or _named_twice(indicator) or _named_with_unit(indicator)
 
 
 def concepts() -> Sequence[Concept]:
@@ -178,13 +209,49 @@ def _of_form(form: Form) -> Sequence[Concept]:
 
 def _named_twice(text: str) -> Sequence[Concept]:
     """What all parts of ``name (abbreviation)`` may stand for; empty when a part is unknown or two disagree."""
-    parts = parts_of(text)
-    if len(parts) < 2 or is_ratio(text):  # noqa: PLR2004
+    return _agreed(bracketed_parts(text)) or _agreed(parts_by_script(text))
+
+
+def _agreed(parts: Sequence[str]) -> Sequence[Concept]:
+    if len(parts) < 2:  # noqa: PLR2004
         return ()
-    meant = [_named(part) for part in parts if not is_remark(part)]
-    if not meant or not all(meant):
+    first, *others = [part for part in parts if not is_remark(part)] or [""]
+    found = _named(first) or _agreed(parts_by_script(first))
+    for part in others:
+        # An abbreviation leaves out the specimen that the name before it gave: 尿糖(GLU).
+        same = [*_named(part), *_of_specimen(part, first)]
+        found = [concept for concept in found if concept in same]
+    return tuple(found)
+
+
+def _of_specimen(part: str, name: str) -> Sequence[Concept]:
+    marks = next((form.marks for form in forms_of(words_of(name))), frozenset()) & _OWN_SPECIMENS.keys()
+    if not marks:
         return ()
-    return tuple(concept for concept in meant[0] if all(concept in others for others in meant[1:]))
+    forms = (Form(form.core, form.marks | marks) for form in forms_of(words_of(part)))
+    return next((found for form in forms if (found := _of_form(form))), ())
+
+
+def _named_with_unit(text: str) -> Sequence[Concept]:
+    name, inside = without_last_bracket(text)
+    return _named(name) or _named_twice(name) if inside and ucum_unit(inside) else ()
+
+
+def _measured_in(unit: str, candidates: Sequence[Concept]) -> Concept | None:
+    """The one that is measured in the unit; of several that are, the one whose own unit is near it."""
+    fitting = [concept for concept in candidates if _measures(concept, unit)]
+    near = [concept for concept in fitting if _is_near(unit, concept.code_unit)]
+    return _only(fitting) or _only(near)
+
+
+def _is_near(unit: str, code_unit: str) -> bool:
+    scale = convert(Decimal(1), unit, Analyte("", code_unit))
+    return scale is not None and 1 / _FAR < scale < _FAR
+
+
+def _is_bare(concept: Concept) -> bool:
+    """Whether results are written without a unit."""
+    return not concept.code_unit or concept.unit in {"1", "[pH]"} or concept.unit.startswith("{")
 
 
 def _starts_a_word(form: _SearchForm, words: str, together: str) -> bool:
@@ -221,6 +288,7 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 def _concept(row: dict[str, str], analyte: dict[str, str]) -> Concept:
     listed = [name for column in ("english", "chinese", "abbreviations") for name in analyte[column].split("|") if name]
+    listed += [name for name in row["names"].split("|") if name]
     return Concept(
         code=row["loinc"],
         name=analyte["name"],

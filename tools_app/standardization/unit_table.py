@@ -144,6 +144,7 @@ WRITTEN_AS: dict[str, tuple[str, ...]] = {
     "kcal": ("Kcal", "KCAL", "kCal", "Cal", "大卡", "千卡", "kilocalorie", "kilocalories", "[Cal]"),
     "kJ": ("kj", "KJ", "千焦"),
     "{steps}": ("steps", "step", "Steps", "步", "{step}"),
+    "{flights}": ("flights", "flight", "floors", "层"),
     "{count}": ("count", "counts", "次", "个"),
     # assays that report against their own standard
     "mg/L{FEU}": ("mg/LFEU", "mgFEU/L", "mg/L(FEU)", "mg{FEU}/L"),

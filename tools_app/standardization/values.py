@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from tools_app.standardization.units import ucum_unit
@@ -13,20 +13,60 @@ MAX_DIGITS = 28
 MAX_MAGNITUDE = 15
 
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-_NUMBER = r"-?(?:\d[\d.,]*(?: \d{3}(?!\d))*(?:[.,]\d+)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![\w]))?"
-_WRITTEN = re.compile(rf"(?P<comparator>[<>]=?|[≤≥])? ?(?P<number>{_NUMBER})(?: ?(?P<unit>\D.*))?")
+_NUMBER = r"(?:-|\+(?=\d*[.,]\d|\d\d))?(?:\d[\d.,]*(?:[ ']\d{3}(?!\d))*(?:[.,]\d+)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![\w]))?"
+# 1.2x10^3 is a number unless a unit goes on after the power, as in 5.1x10^9/L.
+_POWER = r"(?: ?[x*·] ?10\^?(?P<power>[+-]?\d{1,2})(?![\d/]))?"
+_WRITTEN = re.compile(
+    rf"(?P<comparator>[<>]=?|[≤≥])? ?(?P<number>{_NUMBER}){_POWER}(?P<myriads>[万亿])?(?: ?(?P<unit>\D.*))?"
+)
+_BARE_POWER = re.compile(r"10\^(?P<power>\d{1,2})")
+_COMPARATOR_WORDS = tuple(
+    (re.compile(words, re.IGNORECASE), sign)
+    for words, sign in (
+        (r"^(?:less than or equal to|at most|不超过|不大于|小于等于|小于或等于) ?", "<="),
+        (r"^(?:less than|below|小于|低于) ?", "<"),
+        (r"^(?:greater than or equal to|at least|不低于|不小于|大于等于|大于或等于) ?", ">="),
+        (r"^(?:greater than|more than|above|大于|高于|超过) ?", ">"),
+    )
+)  # fmt: skip
+# Beside a number: what a laboratory says of it. A bare letter is as often a unit, so it needs one beside it.
+_HIGH, _LOW = ("HH", "H", "偏高", "高"), ("LL", "L", "偏低", "低")
+_FLAG = r"HH|H|LL|L|偏高|偏低|高|低|[↑↓]{1,3}|[*★]"
+_SURE_FLAG = r"偏高|偏低|高|低|[↑↓]{1,3}|[*★]"
+_BRACKETED_FLAG = re.compile(rf"(?P<rest>.*\d.*?) ?\((?P<flag>{_FLAG})\)")
+_TRAILING = re.compile(rf"(?P<rest>.*\d.*?) ?(?P<flag>{_SURE_FLAG})")
+_LEADING = re.compile(rf"(?P<flag>{_SURE_FLAG}) ?(?P<rest>[<>≤≥=]*[\d.].*)")
+_LETTER_AFTER = re.compile(r"(?P<rest>.*\d.*?) (?P<flag>HH|H|LL|L)")
+_LETTER_BEFORE = re.compile(r"(?P<flag>HH|H|LL|L) (?P<rest>[<>≤≥=]*[\d.].*)")
+# Two numbers of one kind, the second in the smaller unit, which the sum is told in.
+_COMPOSITE = re.compile(
+    r"(?P<first>\d{1,3}) ?(?P<unit>[^\d\s.,/<>-]+) ?(?P<second>\d{1,2}(?:\.\d{1,2})?) ?(?P<smaller>[^\d\s]*)"
+)
+_LARGER_UNITS = {
+    "h": ("min", Decimal(60), frozenset({"min", "m", "mins", "minutes", "分", "分钟", ""})),
+    "[ft_i]": ("in", Decimal(12), frozenset({"in", "inch", "inches", '"', "''", "英寸"})),
+    "min": ("s", Decimal(60), frozenset({"s", "sec", "secs", "seconds", "秒"})),
+}
 _BLOOD_PRESSURE = re.compile(r"(\d{2,3}(?:\.\d)?) ?[/-] ?(\d{2,3}(?:\.\d)?)(?: ?(?P<unit>[^\d ].*))?")
 
-_PLAIN = re.compile(r"\d*\.?\d+(?:[eE][+-]?\d+)?")
+_PLAIN = re.compile(r"(?:\d*\.?\d+|\d+\.)(?:[eE][+-]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _GROUPED_BY_DOT = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}")
+_GROUPED_BY_APOSTROPHE = re.compile(r"[1-9]\d{0,2}(?:'\d{3})+(?:\.\d+)?")
 _GROUPED_BY_SPACE = re.compile(r"[1-9]\d{0,2}(?: \d{3})+(?:[.,]\d+)?")
 _DECIMAL_COMMA = re.compile(r"\d+,\d+")
 
-_COMPARATORS = {"≤": "<=", "≥": ">=", "≦": "<=", "≧": ">=", "⩽": "<=", "⩾": ">="}
-_SAME_SIGN = str.maketrans({"−": "-", "≦": "≤", "≧": "≥", "⩽": "≤", "⩾": "≥"})
-# After a number these are as often the flags "high", "low", "abnormal" and "normal" as they are units.
-_RESULT_FLAGS = frozenset("HLAN")
+_COMPARATORS = {"≤": "<=", "≥": ">=", "≦": "<=", "≧": ">=", "⩽": "<=", "⩾": ">=", "=<": "<=", "=>": ">="}
+_SAME_SIGN = str.maketrans(
+    {"−": "-", "≦": "≤", "≧": "≥", "⩽": "≤", "⩾": "≥", "×": "x", "✕": "x", "′": "'", "’": "'", "″": '"', "”": '"'}
+)
+_SUPERSCRIPT_POWER = re.compile(r"10([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_LOOSE_SUPERSCRIPT = re.compile(r"(?<![A-Za-z])[²³¹⁰⁴-⁹]|[¼-¾⅐-⅟①-⓿]")
+_MYRIADS = {"万": 4, "亿": 8}
+# After a number these are as often the flags "high", "low", "abnormal" and "normal", or a slip, as they are units.
+_RESULT_FLAGS = frozenset("HLANa")
+_DEGREES = "度"
+_TEMPERATURES = frozenset({"Cel", "[degF]"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +75,18 @@ class Quantity:
 
     ``number`` is ``None`` when the value is no single number. ``comparator`` is one of ``<``, ``<=``, ``>``, ``>=`` or
     ``None``. ``unit`` is the unit text found inside the value, as written. ``text`` is the value as written, or the
-    plain decimal form of a number that came as a number.
+    plain decimal form of a number that came as a number. ``flag`` is ``high`` or ``low`` where the value says so.
     """
 
     number: Decimal | None
     comparator: str | None
     unit: str | None
     text: str
+    flag: str = ""
 
 
-def parse_value(value: str | int | float) -> Quantity:
-    """Read a value as it was written.
+def parse_value(value: str | int | float, unit_beside: str | None = None) -> Quantity:
+    """Read a value as it was written; ``unit_beside`` is the unit written beside it.
 
     Full-width digits and signs count as their plain forms. Decimal and grouping marks are read by one rule:
 
@@ -53,17 +94,20 @@ def parse_value(value: str | int | float) -> Quantity:
     * A single comma groups thousands only if exactly three digits follow and one to three digits, not starting with 0,
       stand before it (``1,234`` and ``250,000``); otherwise it is a decimal comma (``5,4``, ``0,125``, ``58,3712``).
     * With both marks the last one is the decimal mark (``1.234,5`` and ``1,234.5`` are 1234.5).
-    * A space may group thousands (``1 234.5``).
+    * A space or an apostrophe may group thousands (``1 234.5``).
 
-    A number may carry a comparator before it and a known unit after it (``< 0.5 mg/L``). Everything else, such as
-    ``negative``, ``++``, ``+1``, ``-``, ``10<``, ``120/80`` or ``4-6``, is text: ``number`` is ``None``.
+    A number may carry a power of ten (``1.2x10^3``; one that its unit carries belongs to the unit: ``5.1x10^9/L``),
+    a comparator before it, in signs or words (``小于5``), a known unit after it (``< 0.5 mg/L``), and a flag
+    (``6.8 ↑``, ``6.8 (H)``; a bare ``H`` or ``L`` only where a unit stands beside it). Two numbers that make one, such
+    as ``7h32m`` and ``5'10"``, are one in the smaller unit. Everything else, such as ``negative``, ``++``, ``+1``,
+    ``-``, ``10<``, ``120/80`` or ``4-6``, is text: ``number`` is ``None``.
 
     Raises:
         ValueError: not a number or infinite; over 2,000 characters; control characters or lone surrogates; a number of
             more than 28 digits or outside 1e-15 to 1e16. The message never repeats the value.
     """
     if isinstance(value, str):
-        return _read_text(value)
+        return _read_text(value, (unit_beside or "").strip())
     return _read_number(value)
 
 
@@ -91,7 +135,7 @@ def _read_number(value: int | float) -> Quantity:
     return Quantity(number, None, None, _plain_text(number))
 
 
-def _read_text(value: str) -> Quantity:
+def _read_text(value: str, unit_beside: str) -> Quantity:
     if len(value) > MAX_LENGTH:
         raise ValueError(f"the value is longer than {MAX_LENGTH} characters")
     if any(unicodedata.category(character) in {"Cc", "Cs"} for character in value):
@@ -99,33 +143,75 @@ def _read_text(value: str) -> Quantity:
     text = _plain_form(value)
     if _NOT_FINITE.fullmatch(text):
         raise ValueError("the value is not a finite number")
-    return _read_quantity(text, value) or Quantity(number=None, comparator=None, unit=None, text=value)
+    rest, flag = _without_flag(text, unit_beside)
+    read = _read_quantity(rest, value, unit_beside) or _read_composite(rest, value)
+    if read is None:
+        return Quantity(number=None, comparator=None, unit=None, text=value)
+    return replace(read, flag=flag)
 
 
-def _read_quantity(text: str, written: str) -> Quantity | None:
+def _without_flag(text: str, unit_beside: str) -> tuple[str, str]:
+    """The text without what it says of itself, and that: ``high``, ``low``, or nothing."""
+    forms = [_BRACKETED_FLAG, _TRAILING, _LEADING] + ([_LETTER_AFTER, _LETTER_BEFORE] if unit_beside else [])
+    match = next((match for form in forms if (match := form.fullmatch(text))), None)
+    if match is None:
+        return text, ""
+    if match["flag"] in _HIGH or match["flag"].startswith("↑"):
+        return match["rest"], "high"
+    return match["rest"], "low" if match["flag"] in _LOW or match["flag"].startswith("↓") else ""
+
+
+def _read_quantity(text: str, written: str, unit_beside: str) -> Quantity | None:
+    for words, sign in _COMPARATOR_WORDS:
+        text = words.sub(sign, text)
+    power = _BARE_POWER.fullmatch(text)
+    if power:
+        return Quantity(_in_range(Decimal(10) ** int(power["power"])), None, None, written)
     match = _WRITTEN.fullmatch(text)
     if match is None:
         return None
     unit = match["unit"]
+    if unit == _DEGREES and ucum_unit(unit_beside) in _TEMPERATURES:
+        unit = None
     if unit is not None and (unit in _RESULT_FLAGS or ucum_unit(unit) is None):
         return None
     digits = _decimal_form(match["number"])
     if digits is None:
         return None
     comparator = match["comparator"]
-    return Quantity(_in_range(Decimal(digits)), _COMPARATORS.get(comparator, comparator), unit, written)
+    number = _in_range(_in_range(Decimal(digits)).scaleb(_exponent(match, unit_beside)))
+    return Quantity(number, _COMPARATORS.get(comparator, comparator), unit, written)
+
+
+def _exponent(match: re.Match[str], unit_beside: str) -> int:
+    """The power of ten after a number, but one that only repeats its unit's: ``3.5x10^9`` beside ``10^9/L``."""
+    power = int(match["power"] or 0)
+    repeats = bool(power) and (ucum_unit(unit_beside) or "").startswith(f"10*{power}/")
+    return (0 if repeats else power) + _MYRIADS.get(match["myriads"] or "", 0)
+
+
+def _read_composite(text: str, written: str) -> Quantity | None:
+    match = _COMPOSITE.fullmatch(text)
+    larger = {"'": "[ft_i]"}.get(match["unit"], ucum_unit(match["unit"])) if match else None
+    if match is None or larger not in _LARGER_UNITS:
+        return None
+    unit, size, names = _LARGER_UNITS[larger]
+    if match["smaller"].casefold() not in names:
+        return None
+    return Quantity(int(match["first"]) * size + Decimal(match["second"]), None, unit, written)
 
 
 def _plain_form(value: str) -> str:
     """Full-width forms made plain; superscripts and fractions kept, since ² is not 2."""
-    if any(unicodedata.category(character) == "No" for character in value):
+    value = _SUPERSCRIPT_POWER.sub(r"10^\1", value)
+    if _LOOSE_SUPERSCRIPT.search(re.sub(r"10\^[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+", "", value)):
         return value
     return " ".join(unicodedata.normalize("NFKC", value).translate(_SAME_SIGN).split())
 
 
 def _decimal_form(written: str) -> str | None:
     """The same number with a decimal point and no grouping marks; ``None`` when the marks follow no rule."""
-    sign, digits = ("-", written[1:]) if written.startswith("-") else ("", written)
+    sign, digits = ("-", written[1:]) if written.startswith("-") else ("", written.removeprefix("+"))
     if not digits.isascii():
         return None
     if _PLAIN.fullmatch(digits):
@@ -134,6 +220,8 @@ def _decimal_form(written: str) -> str | None:
         return sign + digits.replace(",", "")
     if _GROUPED_BY_DOT.fullmatch(digits):
         return sign + digits.replace(".", "").replace(",", ".")
+    if _GROUPED_BY_APOSTROPHE.fullmatch(digits):
+        return sign + digits.replace("'", "")
     if _GROUPED_BY_SPACE.fullmatch(digits):
         return sign + digits.replace(" ", "").replace(",", ".")
     if _DECIMAL_COMMA.fullmatch(digits):

@@ -94,7 +94,7 @@ def test_an_impossible_unit_finds_none(indicator, unit):
 @pytest.mark.parametrize(
     "indicator",
     [
-        "", " ", "glucos", "glucosee", "my glucose stick", "cholesteroll", "CSF glucose", "fasting triglycerides",
+        "", " ", "glucos", "glucosee", "my glucose stick", "cholesteroll", "saliva glucose", "fasting triglycerides",
         "9999-9", "酸", "x" * 300,
     ],
 )  # fmt: skip
