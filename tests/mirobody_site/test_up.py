@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 
 from tests.support.deployment import STOP_SECONDS, Deployment, deployment
+from tests.support.grammar import check_stream
 from tests.support.process import ROOT
 from tests.support.server import http_client
 from tests.support.upstream import Gate, Hang, Step, Upstream
@@ -30,6 +31,7 @@ ON_POSTGRES = pytest.mark.skipif(
 CONTENT = "peculiar-words-of-a-person"
 POOL_SIZE = 2
 STREAMS = 3 * POOL_SIZE + 1
+READERS = 4
 
 
 def started_with(data: Path, given: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -59,6 +61,7 @@ def test_it_serves_many_and_stops_whole(upstream: Upstream) -> None:
         assert client.get("/readyz").json()["checks"] == {"database": "ok", "redis": "ok", "workers": "ok"}
         _answers_and_tells_of_it(running, client, upstream)
         _holds_no_connection_for_those_who_wait(running, client, upstream)
+        _cancels_what_runs_in_the_background(client, upstream)
         _tells_every_open_stream_its_end_and_stops(running, client, upstream)
         assert CONTENT not in running.output
         assert key not in running.output
@@ -102,6 +105,20 @@ def _database_connections(running: Deployment) -> int:
         ).fetchone()
     assert counted is not None
     return int(counted[0])
+
+
+def _cancels_what_runs_in_the_background(client: httpx.Client, upstream: Upstream) -> None:
+    """Web processes and the worker know of each other's doings through Redis alone."""
+    mark = upstream.script("up-background", Step(text=["For ever", Hang()]))
+    path = f"/v1/responses/{client.post('/v1/responses', json={'input': mark, 'background': True}).json()['id']}"
+    with ThreadPoolExecutor(READERS) as callers:
+        streams = [callers.submit(client.get, path, params={"stream": "true"}) for _ in range(READERS)]
+        wait_until(lambda: bool(upstream.requests(mark)))
+        cancelled = client.post(f"{path}/cancel").json()
+        told = [check_stream(stream.result().content).response for stream in streams]
+    assert (cancelled["status"], told) == ("cancelled", [client.get(path).json()] * READERS)
+    assert cancelled == told[0]
+    assert upstream.requests(mark)[0].gone.wait(10)
 
 
 def _tells_every_open_stream_its_end_and_stops(running: Deployment, client: httpx.Client, upstream: Upstream) -> None:
