@@ -61,7 +61,7 @@ def slow(script: Script, gate: threading.Event) -> str:
 def test_from_before_the_turn_begins(
     api: httpx.Client, account: Account, held_turns: HeldTurns, background: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views.reading, "stream", partial(views.reading.stream, keep_alive=0.05))
+    monkeypatch.setattr("responses_app.services.following.IDLE_SECONDS", 0.05)
     with open_stream(api, {"input": "Hi", "background": background}) as live:
         wait_until(lambda: held_turns.ids)
         with account.client() as second, following(second, held_turns.ids[0]) as late:
@@ -74,7 +74,7 @@ def test_from_before_the_turn_begins(
 def test_signs_of_life_while_nothing_happens(
     api: httpx.Client, held_turns: HeldTurns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(views.reading, "stream", partial(views.reading.stream, keep_alive=0.01))
+    monkeypatch.setattr("responses_app.services.following.IDLE_SECONDS", 0.01)
     response_id = create(api, input="Hi", background=True)["id"]
     raw = b""
     with api.stream("GET", f"/v1/responses/{response_id}?stream=true") as answer:
@@ -182,14 +182,19 @@ def test_what_ends_while_its_events_go_is_rebuilt(
     assert check_stream(follow(api, response_id)).text == "Hello."
 
 
-def test_a_response_that_runs_without_its_events_cannot_be_followed(api: httpx.Client, script: Script) -> None:
+def test_a_response_that_runs_without_its_events_is_followed_to_its_end(
+    api: httpx.Client, account: Account, script: Script
+) -> None:
     gate = threading.Event()
     response_id = create(api, input=f"Hi {script(Step(text=['Hel', gate, 'lo.']))}", background=True)["id"]
     event_log().discard(response_id)
-    assert_error(api.get(f"/v1/responses/{response_id}?stream=true"), 500, "server_error")
-    gate.set()
-    wait_until(lambda: retrieve(api, response_id)["status"] == "completed")
-    assert check_stream(follow(api, response_id)).text == "Hello."
+
+    def opens_the_gate() -> bytes:
+        gate.set()
+        return b""
+
+    raw, _ = at_once([partial(read, account, response_id), opens_the_gate])
+    assert check_stream(raw).text == "Hello."
 
 
 @pytest.mark.parametrize("options", [{}, {"stream_options": {"mirobody_events": False}}], ids=["all", "standard"])
