@@ -3,10 +3,11 @@
 import time
 
 from celery import Task, shared_task
-from celery.signals import worker_shutting_down
+from celery.signals import worker_ready, worker_shutting_down
 
 from mirobody_site.tenancy.log_context import log_context
 from mirobody_site.tenancy.metrics import TURN_QUEUE_SECONDS
+from responses_app.engine.tokens import count_tokens
 from responses_app.services.dispatch import RUN_TURN
 from responses_app.services.draining import drain
 from responses_app.services.recovery import recover_turns
@@ -33,6 +34,12 @@ def recover_turns_task() -> None:
 def sweep_expired_task() -> None:
     """Takes away what has expired."""
     sweep_expired()
+
+
+@worker_ready.connect
+def warm_up(**_: object) -> None:
+    """Loads what takes long to load before a turn needs it, and many at once."""
+    count_tokens("")
 
 
 @worker_shutting_down.connect

@@ -60,11 +60,10 @@ class Assembly:
         self._evidence_steps: dict[str, list[int]] = {"health_records": [], "citations": []}
 
     def opening(self) -> list[Event]:
-        """The first two events, with the whole snapshot; of a background response what follows ``announcement``."""
+        """What follows ``announcement`` when the turn begins: nothing, unless the response was queued until now."""
         announced = announcement(self._response)
         self._sequence = len(announced)
-        created = [] if announced else [events.lifecycle("created", self._response)]
-        return self._numbered([*created, events.lifecycle("in_progress", self._response)])
+        return self._numbered([events.lifecycle("in_progress", self._response)]) if self._response["background"] else []
 
     def step_begins(self) -> None:
         """Text and reasoning of one step are set off from those of the step before."""
@@ -207,11 +206,11 @@ class Assembly:
 
 
 def announcement(response: ResponseObject) -> list[Event]:
-    """The events of a background response that are told before its turn begins; none of another one."""
-    if not response["background"]:
-        return []
-    snapshot = queued(response)
-    return number([events.lifecycle("created", snapshot), events.lifecycle("queued", snapshot)], 0)
+    """The first events of a response, with the whole snapshot: they do not wait for its turn to begin."""
+    if response["background"]:
+        snapshot = queued(response)
+        return number([events.lifecycle("created", snapshot), events.lifecycle("queued", snapshot)], 0)
+    return number([events.lifecycle("created", response), events.lifecycle("in_progress", response)], 0)
 
 
 def number(happened: Iterable[Event], first: int) -> list[Event]:

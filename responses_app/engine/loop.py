@@ -121,8 +121,9 @@ class UnpreparedTurn:
         self.ending = ending
 
     def events(self) -> Iterator[list[Event]]:
-        """The opening."""
-        yield self._assembly.opening()
+        """The opening, if anything is left to say of it."""
+        if opening := self._assembly.opening():
+            yield opening
 
     def close(self, ending: Ending) -> Closing:
         """The final response and the events that tell of it."""
@@ -153,7 +154,8 @@ class AgentTurn:
 
     def events(self) -> Iterator[list[Event]]:
         """The turn's events but its last ones, in batches that came together. Never raises: a fault is an ending."""
-        yield self._assembly.opening()
+        if opening := self._assembly.opening():
+            yield opening
         try:
             self.ending = yield from self._run()
         except ApiError as error:

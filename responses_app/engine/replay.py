@@ -34,8 +34,9 @@ _TERMINAL = {"completed": "completed", "failed": "failed", "incomplete": "incomp
 def replayed_events(response: ResponseObject, side_channel: bool) -> list[Event]:
     """The events of a finished ``response``, numbered from 0."""
     snapshot = response | _NOT_YET
-    happened = announcement(snapshot) or [events.lifecycle("created", snapshot)]
-    happened.append(events.lifecycle("in_progress", snapshot))
+    happened = announcement(snapshot)
+    if response["background"]:
+        happened.append(events.lifecycle("in_progress", snapshot))
     if side_channel:
         for step in response["tool_steps"]:
             happened += _server_step(step)

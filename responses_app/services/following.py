@@ -16,7 +16,7 @@ from django.conf import settings
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError, UpstreamError
-from responses_app.engine.assembly import number
+from responses_app.engine.assembly import announcement, number
 from responses_app.engine.loop import UnpreparedTurn
 from responses_app.engine.steps import Failed
 from responses_app.models import Response
@@ -107,8 +107,9 @@ async def _rest(order: TurnOrder, last: int) -> Frames:
                 async for chunk in frames:
                     yield chunk
             return
-    turn = UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
-    opening = [event for batch in turn.events() for event in batch]
+    response = new_response(order.identity, order.request)
+    turn = UnpreparedTurn(response, order.side_channel, Failed(ServerError()))
+    opening = [*announcement(response), *(event for batch in turn.events() for event in batch)]
     closing = turn.close(turn.ending)
     if last < 0:
         yield b"".join(map(encode_event, [*opening, *closing.events])) + DONE

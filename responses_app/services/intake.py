@@ -124,8 +124,7 @@ def _claim(order: TurnOrder, now: datetime) -> None:
 
 def _start_on_commit(order: TurnOrder) -> None:
     # Open before anybody can see the response, and stop it.
-    announced = announced_frames(order) if order.request.background else ()
-    event_log().open(order.response_id, turn_lifetime(), announced)
+    event_log().open(order.response_id, turn_lifetime(), announced_frames(order))
     transaction.on_commit(partial(_send, order))
 
 

@@ -15,7 +15,7 @@ def queued_answer(order: TurnOrder) -> str:
 
 
 def announced_frames(order: TurnOrder) -> list[bytes]:
-    """The first frames of a background response's stream, which do not wait for its turn; none of another one."""
+    """The first frames of a response's stream, which do not wait for its turn."""
     return [encode_event(event) for event in announcement(new_response(order.identity, order.request))]
 
 

@@ -161,7 +161,8 @@ def cancelled_turn(order: TurnOrder) -> UnbegunTurn:
 def tell(turn: UnbegunTurn) -> None:
     """Whoever waits for the turn is told that it was cancelled."""
     publisher = _Publisher(turn.order)
-    publisher.publish(turn.opening)
+    if turn.opening:
+        publisher.publish(turn.opening)
     publisher.finish(turn.closing, _answer(turn.closing, Cancelled()))
 
 
