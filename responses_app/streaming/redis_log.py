@@ -149,9 +149,9 @@ class _Search:
             self._seen_on, self._missing_since = self._hub.server, None
         else:
             await self._wait_for_it()
-        return [fields for _, fields in found]
+        return [dict(zip(fields[::2], fields[1::2], strict=True)) for _, fields in found]
 
-    async def _ask(self, start: bytes, count: int) -> tuple[int, list[tuple[bytes, dict[bytes, bytes]]]]:
+    async def _ask(self, start: bytes, count: int) -> tuple[int, list[tuple[bytes, list[bytes]]]]:
         key, clock = self._key, asyncio.get_running_loop().time
         give_up_at = clock() + redis_clients.PATIENCE_SECONDS
         while True:
