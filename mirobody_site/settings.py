@@ -8,6 +8,8 @@ from pathlib import Path
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from mirobody_site.postgres import pool
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
 environ.Env.read_env(env.str("ENV_FILE", default=str(BASE_DIR / ".env")), overwrite=False)
@@ -99,10 +101,10 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 else:
     # Turns and requests borrow a connection for as long as they talk to the database, never while they wait for a
     # model: many more of them than connections can be under way.
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["ENGINE"] = "mirobody_site.postgres"
     DATABASES["default"]["OPTIONS"] = {
         "connect_timeout": 5,
-        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 20},
+        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 20, **pool.OPTIONS},
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

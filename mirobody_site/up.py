@@ -16,6 +16,7 @@ import django
 import honcho.manager
 from django.conf import settings
 from django.core.management import call_command
+from django.db import connection
 from honcho.environ import expand_processes, parse_procfile
 from honcho.printer import Printer
 
@@ -52,7 +53,7 @@ def main(names: Sequence[str]) -> int:
 def missing_settings() -> list[str]:
     """What several processes need and defaults cannot give, a line each."""
     wrong = []
-    if settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql":
+    if connection.vendor != "postgresql":
         wrong.append("DATABASE_URL must name a Postgres database: postgres://USER:PASSWORD@HOST:5432/NAME")
     if not settings.REDIS_URL:
         wrong.append("REDIS_URL must name a Redis server: redis://HOST:6379/0")

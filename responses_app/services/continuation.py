@@ -37,11 +37,22 @@ def place_for(subject_id: int, request: ResponseRequest, response_id: str, now: 
     session = _session(subject_id, request, conversation, now)
     if session is None:
         return Place(_checked(previous, request, now), conversation, None)
-    if not lock(session, response_id, now, timedelta(seconds=turn_lifetime())):
+    if not _locked(session, response_id, now):
         _refuse_second_resume(previous or newest_response(session.conversation_id, now), request, now)
         raise conversation_locked("session_id" if request.session_id else "previous_response_id")
     previous = previous or newest_response(session.conversation_id, now)
     return Place(_checked(previous, request, now), session.conversation, session)
+
+
+def _locked(session: Session, response_id: str, now: datetime) -> bool:
+    """Whether the session's next turn is this response's; a lost one that holds it fails."""
+    lifetime = timedelta(seconds=turn_lifetime())
+    if lock(session, response_id, now, lifetime):
+        return True
+    holder = Response.objects.filter(pk=session.locked_by).first()
+    if holder is None or (failed := fail_if_lost(holder)) is None or failed.status in RUNNING:
+        return False
+    return lock(session, response_id, now, lifetime)
 
 
 def previous_for(subject_id: int | None, request: ResponseRequest, now: datetime) -> Response | None:

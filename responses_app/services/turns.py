@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from django.conf import settings
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
 from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.faults import describe_fault
 from mirobody_site.tenancy.metrics import count_turn
 from mirobody_site.tenancy.selectors import time_zone_of
 from responses_app.engine.assembly import Closing
@@ -54,6 +55,9 @@ _KEEP_SECONDS = 60
 """How long a finished turn's events stay in the event log for readers that come late."""
 _KEEP_CANCELLED_SECONDS = 5
 """The same for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
+_STORE_SECONDS = 30.0
+"""How long a turn's end waits for a database that is away."""
+_STORE_AGAIN_SECONDS = 0.5
 
 
 def run_turn(response_id: str, *, store: bool) -> None:
@@ -288,7 +292,7 @@ def _stored_closing(order: TurnOrder, turn: AnyTurn) -> Closing:
     """The turn's last words once kept. What cannot be stored has failed; what was deleted meanwhile is cancelled."""
     closing = turn.close(turn.ending)
     try:
-        if _store(order, turn, closing):
+        if _stored_in_time(order, turn, closing):
             return closing
         turn.ending = Cancelled()
     except DatabaseError:
@@ -298,6 +302,22 @@ def _stored_closing(order: TurnOrder, turn: AnyTurn) -> Closing:
         _store_failure(order, turn, closing)
         return closing
     return turn.close(turn.ending)
+
+
+def _stored_in_time(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
+    """``_store``, through an outage of the database that is short. Raises ``DatabaseError`` after a longer one."""
+    give_up_at = time.monotonic() + _STORE_SECONDS
+    while True:
+        try:
+            return _store(order, turn, closing)
+        except (OperationalError, InterfaceError) as error:
+            if time.monotonic() > give_up_at or given_up():
+                raise
+            log.warning(
+                "end of %s could not be stored, it is tried again: %s", order.response_id, describe_fault(error)
+            )
+        close_old_connections()
+        time.sleep(_STORE_AGAIN_SECONDS)
 
 
 def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
@@ -310,18 +330,19 @@ def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
 
 @transaction.atomic
 def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
-    """Whether the end was kept: a response that was deleted or given up meanwhile stays as it is."""
+    """Whether the end is kept, now or by an earlier call whose connection broke before it knew: a response that was
+    deleted or given up meanwhile stays as it is."""
     lock_conversation_of(order.response_id if order.request.store else order.request.previous_response_id or "")
     ended_well = isinstance(turn.ending, Finished | AwaitClient | CutShort)
     if order.request.store:
-        running = Response.objects.running().filter(pk=order.response_id, deleted_at=None)
-        kept = running.update(
-            status=closing.response["status"],
-            body=json.dumps(closing.response, ensure_ascii=False),
-            added=json.dumps([entry_to_json(entry) for entry in turn.added], ensure_ascii=False),
-        )
-        if not kept:
-            return False
+        live = Response.objects.filter(pk=order.response_id, deleted_at=None)
+        end = {
+            "status": closing.response["status"],
+            "body": json.dumps(closing.response, ensure_ascii=False),
+            "added": json.dumps([entry_to_json(entry) for entry in turn.added], ensure_ascii=False),
+        }
+        if not live.running().update(**end):
+            return live.filter(**end).exists()
         _await_client(order.response_id, turn.ending)
         remember(order.response_id, turn.records_used)
     if order.request.session_id is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import psycopg
 import pytest
-from django.conf import settings
+from django.db import connection
 
 from tests.support.deployment import STOP_SECONDS, Deployment, deployment
 from tests.support.grammar import check_stream
@@ -25,7 +25,7 @@ NEEDED = {
     "DJANGO_SECRET_KEY": "long enough for this",
 }
 ON_POSTGRES = pytest.mark.skipif(
-    settings.DATABASES["default"]["ENGINE"] != "django.db.backends.postgresql",
+    connection.vendor != "postgresql",
     reason="what runs on many processes runs on Postgres: make test-postgres",
 )
 CONTENT = "peculiar-words-of-a-person"

@@ -4,7 +4,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from django.conf import settings
 from psycopg import sql
 
 from tests.support.process import ROOT
-from tests.support.redis_server import running_redis_server
+from tests.support.redis_server import free_port, running_redis_server
 from tests.support.waiting import wait_until
 
 STOP_SECONDS = 90
@@ -79,13 +78,17 @@ class Deployment:
 def deployment(**given: str) -> Iterator[Deployment]:
     """Starts everything with the settings ``given``, waits until it is ready, and kills at the end what is left."""
     mark = f"DEPLOYMENT_MARK={secrets.token_hex(8)}"
-    with tempfile.TemporaryDirectory() as folder, running_redis_server() as redis_server, _database() as database_url:
-        environment = _inherited() | {
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_redis_server() as redis_server,
+        empty_database() as database_url,
+    ):
+        environment = inherited() | {
             "DATA_DIR": folder,
             "DATABASE_URL": database_url,
             "REDIS_URL": redis_server.url,
             "DJANGO_SECRET_KEY": secrets.token_hex(32),
-            "PORT": str(_free_port()),
+            "PORT": str(free_port()),
             "LOG_FORMAT": "json",
             **given,
         }
@@ -110,12 +113,13 @@ def deployment(**given: str) -> Iterator[Deployment]:
             process.wait()
 
 
-def _inherited() -> dict[str, str]:
+def inherited() -> dict[str, str]:
+    """What processes of the product take over from the tests' environment."""
     return {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull}
 
 
 @contextmanager
-def _database() -> Iterator[str]:
+def empty_database() -> Iterator[str]:
     """The URL of an empty database on the Postgres that the settings name."""
     place = settings.DATABASES["default"]
     login = {"host": place["HOST"], "port": place["PORT"] or 5432, "user": place["USER"], "password": place["PASSWORD"]}
@@ -127,8 +131,3 @@ def _database() -> Iterator[str]:
             yield f"postgres://{user}@{login['host']}:{login['port']}/{name}"
         finally:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])

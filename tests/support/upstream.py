@@ -92,7 +92,7 @@ class Step:
     of equal content do. ``write_size`` writes that many bytes at a time, ``splits`` cuts the body at these positions.
     """
 
-    text: Sequence[Piece] | Callable[["Request"], Sequence[Piece]] = ()
+    text: Iterable[Piece] | Callable[["Request"], Iterable[Piece]] = ()
     reasoning: Sequence[Piece] = ()
     reasoning_field: str = "reasoning_content"
     calls: Sequence[Call | Gate | Hang | Cut | Raw] = ()
@@ -290,19 +290,24 @@ class _Handler(BaseHTTPRequestHandler):
                 case Gate():
                     self._wait(piece)
                 case Hang():
-                    self._wait(threading.Event(), seconds=None)
+                    self._wait_until_gone()
                 case Cut():
                     self._cut()
         writer.end()
 
-    def _wait(self, gate: threading.Event, seconds: float | None = GATE_SECONDS) -> None:
+    def _wait_until_gone(self) -> None:
+        while self.connection.recv(1, socket.MSG_PEEK):
+            select.select([], [], [], 0.01)
+        raise _Gone
+
+    def _wait(self, gate: threading.Event) -> None:
         waited = 0.0
         while not gate.wait(0.01):
             waited += 0.01
             readable, _, _ = select.select([self.connection], [], [], 0)
             if readable and not self.connection.recv(1, socket.MSG_PEEK):
                 raise _Gone
-            if seconds is not None and waited > seconds:
+            if waited > GATE_SECONDS:
                 raise _Gone
 
     def _cut(self) -> None:
@@ -373,7 +378,7 @@ def body_of(step: Step) -> bytes:
     return b"".join(piece for piece in pieces_of(step, empty) if isinstance(piece, bytes))
 
 
-def _deltas(step: Step, pieces: Sequence[Piece], name: str) -> Iterator[bytes | Gate | Hang | Cut]:
+def _deltas(step: Step, pieces: Iterable[Piece], name: str) -> Iterator[bytes | Gate | Hang | Cut]:
     for piece in pieces:
         match piece:
             case str():
