@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.client import Connection, Reply, connect, get, post
 from bench.upstream import STAMP_DIGITS, TOOL, answer_text
-from tests.support.grammar import GrammarError, check_response, check_stream
+from tests.support.grammar import GrammarError, check_cut_stream, check_response, check_stream
 
 Json = dict[str, Any]
 
@@ -174,7 +174,11 @@ class Caller:
             response = json.loads(body)
             check_response(response)
         else:
-            response = check_stream(body).response
+            try:
+                response = check_stream(body).response
+            except GrammarError:
+                response = check_cut_stream(body).response
+                return f"cut with an error event, {self._ending(response)}", response
         return self._ending(response), response
 
     def _ending(self, response: Json) -> str:

@@ -20,7 +20,7 @@ from django.db import connection
 from tests.faults.installation import Installation, installation, tell_to_stop
 from tests.support.deployment import empty_database
 from tests.support.envelope import assert_error
-from tests.support.grammar import Stream, check_stream
+from tests.support.grammar import Stream, check_cut_stream, check_stream
 from tests.support.upstream import Call, Gate, Hang, Step, Upstream
 from tests.support.waiting import wait_until
 
@@ -200,6 +200,11 @@ def streamed(answering: Answering) -> Stream:
     return check_stream(answering.result().content)
 
 
+def cut(answering: Answering) -> Stream:
+    """The stream of a turn whose events nobody goes on writing."""
+    return check_cut_stream(answering.result().content)
+
+
 def refused(answering: Answering, message: str) -> None:
     """The JSON caller's 500."""
     answer = answering.result()
@@ -325,7 +330,7 @@ class TestKill:
     def test_who_waits_is_told(self, killed: Killing) -> None:
         refused(killed.answers["json"], LOST)
         refused(killed.answers["resume"], LOST)
-        stream = streamed(killed.answers["stream"])
+        stream = cut(killed.answers["stream"])
         assert stream.error
         assert stream.error["message"] == LOST
         assert stream.response["status"] == "failed"
@@ -334,7 +339,7 @@ class TestKill:
     def test_who_waits_for_what_is_not_stored_is_told(self, killed: Killing) -> None:
         for name in ("not stored", "resume, not stored"):
             assert_error(killed.answers[name].result(), HTTPStatus.INTERNAL_SERVER_ERROR, "server_error")
-        stream = streamed(killed.answers["stream, not stored"])
+        stream = cut(killed.answers["stream, not stored"])
         assert stream.error
         assert stream.error["code"] == "server_error"
         assert stream.response["status"] == "failed"

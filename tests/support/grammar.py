@@ -28,7 +28,7 @@ from tests.support.response_shape import (
     without_deviations,
 )
 
-__all__ = ["GrammarError", "Stream", "check_response", "check_stream", "parse_frames"]
+__all__ = ["GrammarError", "Stream", "check_cut_stream", "check_response", "check_stream", "parse_frames"]
 
 Json = dict[str, Any]
 
@@ -120,8 +120,29 @@ class Stream:
         return [event for event in self.events if event["type"] == kind]
 
 
+def check_cut_stream(raw: bytes) -> Stream:
+    """Checks the whole body of a stream some events of which were lost by a fault: it says so by its ``error`` event,
+    and shows the response as it was stored. The items that it had begun may have no end."""
+    events = _numbered_events(raw)
+    kinds = [event["type"] for event in events]
+    require(kinds[-2:-1] == ["error"], "the stream is cut without an error event")
+    require(kinds[-1] in TERMINAL, f"the stream ends with {kinds[-1]}")
+    require(kinds.count("error") == 1, f"{kinds.count('error')} error events")
+    return Stream(events)
+
+
 def check_stream(raw: bytes) -> Stream:
     """Checks the whole body of a stream from its first event on. Raises ``GrammarError`` naming the first breach."""
+    events = _numbered_events(raw)
+    _check_lifecycle(events)
+    items = _ItemReader(events).read()
+    final = events[-1]["response"]
+    require(items == final["output"], "the items of the stream are not the output of the final response")
+    _check_side_channel(events, final)
+    return Stream(events)
+
+
+def _numbered_events(raw: bytes) -> list[Json]:
     require(raw.endswith(DONE), "the stream does not end with data: [DONE]")
     events = parse_frames(raw[: -len(DONE)])
     for number, event in enumerate(events):
@@ -129,12 +150,7 @@ def check_stream(raw: bytes) -> Stream:
             event.get("sequence_number") == number, f"event {number} has sequence_number {event.get('sequence_number')}"
         )
         _check_shape(event)
-    _check_lifecycle(events)
-    items = _ItemReader(events).read()
-    final = events[-1]["response"]
-    require(items == final["output"], "the items of the stream are not the output of the final response")
-    _check_side_channel(events, final)
-    return Stream(events)
+    return events
 
 
 def parse_frames(raw: bytes) -> list[Json]:
