@@ -247,17 +247,12 @@ def trend(asked: Asked) -> Answered:
         newest = inside.usable.order_by(*NEWEST_FIRST).values_list("pk", flat=True)[: asked.query.limit]
         inside = inside.where(Q(pk__in=list(newest)))
     summary = summarise(inside, with_line=True)
-    line, thirds = summary.line, recent(inside, summary)
+    thirds = recent(inside, summary)
     to_draw, bucket = points(inside, asked.query.zone)
     steps = latest_movement(inside)
-    slopes = {
-        f"slope_per_{unit}": scale.difference(line.slope * days) if line else None for unit, days in PER_DAYS.items()
-    }
     result = figures(asked, inside, summary) | {
         "trend": {
-            "direction": line.direction if line else "not enough data",
-            **slopes,
-            "slope_t": number(line.t) if line else None,
+            **_line(summary, scale),
             **change(summary.first, summary.last, scale),
             "steps_in_a_row": abs(steps),
             "steps_direction": "rising" if steps > 0 else "falling" if steps < 0 else None,
@@ -270,6 +265,14 @@ def trend(asked: Asked) -> Answered:
     return Answered(result, used=[inside.records], count=summary.count)
 
 
+def _line(summary: Summary, scale: Scale) -> dict[str, Any]:
+    """Where the readings are going, and how fast."""
+    line = summary.line
+    slopes = {f"slope_per_{unit}": scale.difference(line.slope * n) if line else None for unit, n in PER_DAYS.items()}
+    direction = line.direction if line else "not enough data"
+    return {"direction": direction, **slopes, "slope_t": number(line.t) if line else None}
+
+
 def compare(asked: Asked) -> Answered:
     """Periods with each other, the time before something with the time after it, days of a kind with the others."""
     if asked.query.periods:
@@ -280,7 +283,7 @@ def compare(asked: Asked) -> Answered:
 def _window(among: Readings, first: date, last: date, asked: Asked) -> tuple[dict[str, Any], Summary, Readings]:
     """The figures of some days."""
     inside = among.days_between(first, last)
-    summary = summarise(inside)
+    summary = summarise(inside, with_line=True)
     (median,) = percentiles(inside.usable, [50])
     told = figures(asked, inside, summary)
     for name in ("indicator", "loinc_code", "unit"):
@@ -292,6 +295,7 @@ def _window(among: Readings, first: date, last: date, asked: Asked) -> tuple[dic
         "median": asked.scale.value(median),
         "coefficient_of_variation": _variation(summary, asked.scale),
         "count_per_30_days": number(30 * summary.count / days),
+        "trend": _line(summary, asked.scale),
     }
     return told, summary, inside
 
