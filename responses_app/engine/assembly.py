@@ -59,6 +59,15 @@ class Assembly:
         self._breaks_due: set[int] = set()
         self._evidence_steps: dict[str, list[int]] = {"health_records": [], "citations": []}
 
+    @classmethod
+    def after(cls, response: ResponseObject, happened: Iterable[Event]) -> "Assembly":
+        """The growing response of a turn that told these events, from its first on, and says no more. What is only in
+        the side channel is left out."""
+        assembly = cls(response, False, None)
+        for event in happened:
+            assembly._take_over(event)
+        return assembly
+
     def opening(self) -> list[Event]:
         """What follows ``announcement`` when the turn begins: nothing, unless the response was queued until now."""
         announced = announcement(self._response)
@@ -146,6 +155,20 @@ class Assembly:
             happened.append(events.error(ending.error))
         happened.append(events.lifecycle(event_kind, response))
         return Closing(response, number(happened, self._sequence))
+
+    def _take_over(self, event: Event) -> None:
+        self._sequence = event["sequence_number"] + 1
+        match event:
+            case {"type": "response.output_item.added", "item": {"type": "reasoning"}}:
+                self._reasoning_open = True
+            case {"type": "response.output_item.done", "item": {"type": "reasoning"} as item}:
+                self._reasoning_open, self._reasoning_done = False, item
+            case {"type": "response.output_item.added", "item": {"type": "message"}}:
+                self._message_open = True
+            case {"type": "response.reasoning_summary_text.delta", "delta": delta}:
+                self._reasoning.append(delta)
+            case {"type": "response.output_text.delta", "delta": delta}:
+                self._text.append(delta)
 
     def _close_items(self, ending: Ending, status: ItemStatus) -> tuple[list[Event], list[Item]]:
         happened: list[Event] = []

@@ -1,22 +1,33 @@
 """Turns whose runner died: they fail, and what they held is given back."""
 
 import json
-from collections.abc import Collection
+import logging
+from collections.abc import Callable, Collection
+from functools import partial
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
-from responses_app.engine.assembly import Assembly
+from responses_app.engine.assembly import Assembly, Closing
 from responses_app.engine.steps import Failed
 from responses_app.engine.usage import NOTHING_USED
 from responses_app.models import PendingCall, Response
 from responses_app.models.response import RUNNING
+from responses_app.protocol.events import Event
 from responses_app.protocol.response import ResponseObject
 from responses_app.services.locking import lock_conversation_of
 from responses_app.services.sessions import unlock
+from responses_app.streaming.backends import event_log
+from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.sse import decode_events, encode_event
 
+log = logging.getLogger(__name__)
+
+_KEEP_SECONDS = 60
+"""How long the events of a lost turn stay for readers that come late."""
 _BATCH = 500
 """So many turns are failed at once; the next run takes the rest."""
 
@@ -60,20 +71,43 @@ def fail_turn_never_sent(response_id: str) -> None:
 
 
 def _fail(row: Response, unless_changed: Q) -> None:
-    closing = Assembly(json.loads(row.body), row.side_channel, None).close(
-        Failed(ServerError("The server stopped while it ran this response.")), NOTHING_USED
-    )
-    _store_failure(row.pk, closing.response, unless_changed)
+    said = _said(row)
+    error = ServerError("The server stopped while it ran this response.")
+    closing = Assembly.after(json.loads(row.body), said).close(Failed(error), NOTHING_USED)
+    told = partial(_tell, row.pk, closing, Answer(error.status, error_body(error))) if said else None
+    _store_failure(row.pk, closing.response, unless_changed, told)
+
+
+def _said(row: Response) -> list[Event]:
+    """All that the turn told before it was lost; nothing when its events are lost as well, or it never began."""
+    try:
+        said = decode_events(event_log().so_far(row.pk))
+    except ServerError:
+        return []
+    return said if any(event["type"] == "response.in_progress" for event in said) else []
+
+
+def _tell(response_id: str, closing: Closing, answer: Answer) -> None:
+    """Whoever waits for the turn is told its end."""
+    frames = [encode_event(event) for event in closing.events]
+    try:
+        event_log().finish(response_id, closing.events[0]["sequence_number"], frames, answer, _KEEP_SECONDS)
+    except (LogGone, ServerError) as error:
+        log.info("who waits for lost turn %s finds its end in its row: %s", response_id, type(error).__name__)
 
 
 @transaction.atomic
-def _store_failure(response_id: str, response: ResponseObject, unless_changed: Q) -> None:
-    """Stores the end of a turn that still runs, and gives back what it held."""
+def _store_failure(
+    response_id: str, response: ResponseObject, unless_changed: Q, told: Callable[[], None] | None
+) -> None:
+    """Stores the end of a turn that still runs, gives back what it held, and has it told afterwards."""
     lock_conversation_of(response_id)
     running = Response.objects.running().filter(unless_changed, pk=response_id)
     if running.update(status="failed", body=json.dumps(response, ensure_ascii=False)):
         unlock([response_id])
         give_back_claims([response_id])
+        if told:
+            transaction.on_commit(told)
 
 
 def give_back_claims(response_ids: Collection[str]) -> None:

@@ -33,7 +33,7 @@ from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
 from responses_app.services.draining import given_up
-from responses_app.services.leases import LEASE_SECONDS, lease_end, leased
+from responses_app.services.leases import lease_end, leased, log_lifetime
 from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
 from responses_app.services.locking import lock_conversation_of
 from responses_app.services.resume import previous_not_found
@@ -68,7 +68,7 @@ def run_turn(response_id: str, *, store: bool) -> None:
     order = released(partial(_take, response_id, store))
     if order is None:
         return
-    with leased(response_id):
+    with leased(response_id, store=store):
         _run(order)
 
 
@@ -125,7 +125,7 @@ def _lease_what_it_holds(order: TurnOrder) -> None:
             claimed.update(claimed_until=until)
         if order.request.session_id is not None:
             Session.objects.filter(locked_by=order.response_id).update(locked_until=until)
-        event_log().extend([order.response_id], LEASE_SECONDS)
+        event_log().extend([order.response_id], log_lifetime(store=order.request.store))
     except (DatabaseError, ServerError) as error:
         # What could not be shortened ends later than it should should the worker die.
         log.warning("what turn %s holds could not be leased: %s", order.response_id, type(error).__name__)

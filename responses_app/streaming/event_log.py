@@ -77,6 +77,10 @@ class EventLog(Protocol):
         most, until all is kept. Raises ``LogGone``."""
         ...
 
+    def so_far(self, response_id: str) -> bytes:
+        """All frames of a log that is not finished, joined; nothing when it is gone, or its first ones were trimmed."""
+        ...
+
     def discard(self, response_id: str) -> None:
         """Takes the log away at once, finished or not; its readers get ``LogGone``. Nothing happens when it is gone."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
 from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone, Piece
 from responses_app.streaming.expiring import ExpiringMap
-from responses_app.streaming.history import History
+from responses_app.streaming.history import MAX_BYTES, History
 
 # A late reader takes a long log in pieces, so that many of them do not each copy the whole.
 _BYTES_AT_ONCE = 256 * 1024
@@ -102,6 +102,13 @@ class InProcessEventLog:
             log.answer = answer
             self._logs.keep(response_id, keep)
             log.wake_all()
+
+    def so_far(self, response_id: str) -> bytes:
+        with self._lock:
+            log = self._logs.get(response_id)
+            if log is None or log.answer is not None or log.history.start:
+                return b""
+            return log.history.since(0, MAX_BYTES).frames
 
     def discard(self, response_id: str) -> None:
         with self._lock:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
+from typing import cast
 
 from mirobody_site.tenancy.errors import ServerError
 from responses_app.streaming import redis_clients
@@ -64,6 +65,14 @@ class RedisEventLog:
         self, response_id: str, first_sequence: int, frames: Sequence[bytes], answer: Answer, keep: float
     ) -> None:
         self._writer.finish(response_id, first_sequence, frames, answer, keep)
+
+    def so_far(self, response_id: str) -> bytes:
+        with redis_faults():
+            found = cast(list[tuple[bytes, dict[bytes, bytes]]], self._redis.xrange(log_key(response_id), "1-0", "+"))
+        entries = [unpack_entry(fields[b"p"]) for _, fields in found]
+        if not entries or entries[0].first or entries[-1].last:
+            return b""
+        return b"".join(entry.frames for entry in entries)
 
     def discard(self, response_id: str) -> None:
         self._writer.discarded(response_id)

@@ -28,6 +28,11 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), data)
 
 
+def decode_events(frames: bytes) -> list[dict[str, Any]]:
+    """The events of whole frames that ``encode_event`` made."""
+    return [json.loads(frame.partition(b"\ndata: ")[2]) for frame in frames.split(_FRAME_END)[:-1]]
+
+
 def skip_frames(frames: bytes, count: int) -> bytes:
     """``frames`` (whole frames, joined) without the first ``count`` of them; empty when there are no more."""
     position = 0

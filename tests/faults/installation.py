@@ -1,8 +1,10 @@
 """Web, worker and beat processes of the product on a Redis of their own, each of which a test may end and start."""
 
+import json
 import os
 import secrets
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -178,3 +180,15 @@ def _answers(client: redis.Redis) -> bool:
 def tell_to_stop(part: Part) -> None:
     """Sends SIGTERM. Does not wait."""
     os.kill(part.running.pid, signal.SIGTERM)
+
+
+def hold_open(client: httpx.Client, body: Json) -> socket.socket:
+    """A connection on which a request for a response was sent as ``client`` sends them; nothing reads its answer."""
+    text = json.dumps(body).encode()
+    url = client.base_url
+    headers = {"Host": url.netloc.decode(), "Authorization": client.headers["Authorization"]}
+    headers |= {"Content-Type": "application/json", "Content-Length": str(len(text))}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    opened = socket.create_connection((url.host, url.port or 0))
+    opened.sendall(f"POST /v1/responses HTTP/1.1\r\n{head}\r\n".encode() + text)
+    return opened

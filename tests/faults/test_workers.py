@@ -4,7 +4,6 @@ One installation for all: the scenarios that take long begin together, and tests
 """
 
 import json
-import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -13,16 +12,18 @@ from http import HTTPStatus
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
+import redis
 from celery import Celery
 from django.db import connection
 
-from tests.faults.installation import Installation, installation, tell_to_stop
+from tests.faults.installation import Installation, hold_open, installation, tell_to_stop
 from tests.support.deployment import empty_database
 from tests.support.envelope import assert_error
 from tests.support.grammar import Stream, check_cut_stream, check_stream
 from tests.support.upstream import Call, Gate, Hang, Step, Upstream
-from tests.support.waiting import wait_until
+from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = [
     pytest.mark.xdist_group("faults-workers"),
@@ -37,10 +38,13 @@ STREAMS = 200
 MANY_THREADS = str(STREAMS + 50)
 FEW = 3
 DELIVERIES = 16
+MESSAGES = 64
 LOST = "The server stopped while it ran this response."
 STOPPED = "The server was stopped while it ran this response."
 TOOL = {"type": "function", "name": "book", "parameters": {"type": "object", "properties": {}}}
 QUEUE = "celery"
+WITHOUT_END = -1
+"""Redis' time to live of a key that stays for ever."""
 
 
 class Drip:
@@ -262,6 +266,18 @@ class TestAnotherDelivery:
 
 
 @pytest.mark.usefixtures("killed", "provider_faults")
+def test_every_message_finds_its_row(site: Installation, upstream: Upstream) -> None:
+    """A message that came before its transaction was over would find nothing, and be sent again much later."""
+    mark = upstream.script("found", Step(text=["Found."]))
+    accepted = [site.ask(mark, background=True) for _ in range(MESSAGES)]
+    ids = [answer.result().json()["id"] for answer in accepted]
+    wait_until(lambda: all(site.response(response_id)["status"] == "completed" for response_id in ids))
+    late = "started_at > created_at + interval '15 seconds' AND id = ANY(%s)"
+    with psycopg.connect(site.database_url) as database:
+        assert database.execute(f"SELECT id FROM responses_app_response WHERE {late}", [ids]).fetchall() == []
+
+
+@pytest.mark.usefixtures("killed", "provider_faults")
 class TestHangingUp:
     def test_a_stored_turn_goes_on(self, site: Installation, upstream: Upstream) -> None:
         go_on = Gate()
@@ -274,21 +290,21 @@ class TestHangingUp:
         wait_until(lambda: site.response(response_id)["status"] == "completed")
         assert site.response(response_id)["output_text"] == "To the end."
 
-    @pytest.mark.parametrize("stream", [False, True])
-    def test_one_that_leaves_no_row_ends(self, site: Installation, upstream: Upstream, stream: bool) -> None:
-        mark = upstream.script(f"left-{stream}", Step(text=["For ever", Hang()]))
-        left = hold_open(site, {"input": mark, "store": False, "stream": stream})
-        seen(upstream, mark)
-        left.close()
-        assert upstream.requests(mark)[0].gone.wait(60)
+    def test_one_that_leaves_no_row_ends(self, site: Installation, upstream: Upstream) -> None:
+        mark = upstream.script("left", Step(text=["For ever", Hang()]))
+        left = [hold_open(site.client, {"input": mark, "store": False, "stream": stream}) for stream in (False, True)]
+        seen(upstream, mark, len(left))
+        for caller in left:
+            caller.close()
+        assert all(request.gone.wait(PATIENCE_SECONDS) for request in upstream.requests(mark))
         # By itself the turn would have ended as a fault of the silent provider.
-        wait_until(lambda: "turn cancelled" in site.parts["second"].output)
+        wait_until(lambda: site.parts["second"].output.count("turn cancelled") >= len(left))
 
 
 @pytest.mark.usefixtures("killed", "provider_faults")
 def test_open_streams_hold_no_connections(site: Installation, upstream: Upstream) -> None:
     mark = upstream.script("many", Step(text=["Wait", Hang()]))
-    streams = [hold_open(site, {"input": mark, "stream": True, "store": False}) for _ in range(STREAMS)]
+    streams = [hold_open(site.client, {"input": mark, "stream": True, "store": False}) for _ in range(STREAMS)]
     seen(upstream, mark, STREAMS)
     assert site.client.get("/v1/responses/resp_unknown").status_code == HTTPStatus.NOT_FOUND
     assert site.client.post("/v1/data", json={"user": "u", "retention": "1h", "records": [RECORD]}).is_success
@@ -296,6 +312,9 @@ def test_open_streams_hold_no_connections(site: Installation, upstream: Upstream
     used = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     # Web, the worker, beat.
     assert site.count(used) <= 3 * POOL_SIZE
+    with site.redis() as client:
+        kept = [key for key in client.scan_iter("mirobody:*") if client.pttl(key) == WITHOUT_END]
+    assert not kept
     for stream in streams:
         stream.close()
 
@@ -330,11 +349,17 @@ class TestKill:
     def test_who_waits_is_told(self, killed: Killing) -> None:
         refused(killed.answers["json"], LOST)
         refused(killed.answers["resume"], LOST)
-        stream = cut(killed.answers["stream"])
+        stream = streamed(killed.answers["stream"])
         assert stream.error
         assert stream.error["message"] == LOST
         assert stream.response["status"] == "failed"
         assert stream.response["error"]["code"] == "server_error"
+
+    def test_what_it_said_is_kept(self, site: Installation, killed: Killing) -> None:
+        response = streamed(killed.answers["stream"]).response
+        assert response["output_text"] == "For ever"
+        assert response["output"][-1]["status"] == "incomplete"
+        assert site.response(response["id"]) == response
 
     def test_who_waits_for_what_is_not_stored_is_told(self, killed: Killing) -> None:
         for name in ("not stored", "resume, not stored"):
@@ -359,21 +384,18 @@ class TestKill:
         body = {"input": "Hello", "session_id": "a session", "user": "u"}
         assert site.client.post("/v1/responses", json=body).is_success
 
-    def test_nothing_is_left(self, site: Installation, killed: Killing) -> None:
+    def test_nothing_is_left_of_what_is_not_stored(self, site: Installation, killed: Killing) -> None:
         running = "SELECT count(*) FROM responses_app_response WHERE status IN ('queued', 'in_progress')"
         claims = "SELECT count(*) FROM responses_app_pendingcall WHERE claimed_until IS NOT NULL"
         wait_until(lambda: site.count(running) == site.count(claims) == 0)
-        with site.redis() as client:
-            wait_until(lambda: not client.keys("mirobody:*:resp_*"))
+        with site.redis() as client, psycopg.connect(site.database_url, autocommit=True) as database:
+            wait_until(lambda: not ids_in_redis(client) - ids_in_rows(database))
 
 
-def hold_open(site: Installation, body: Json) -> socket.socket:
-    """A connection on which a request was sent; nothing reads its answer."""
-    text = json.dumps(body).encode()
-    url = httpx.URL(site.base_url)
-    headers = {"Host": url.netloc.decode(), "Authorization": site.client.headers["Authorization"]}
-    headers |= {"Content-Type": "application/json", "Content-Length": str(len(text))}
-    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    opened = socket.create_connection((url.host, url.port or 0))
-    opened.sendall(f"POST /v1/responses HTTP/1.1\r\n{head}\r\n".encode() + text)
-    return opened
+def ids_in_redis(client: redis.Redis) -> set[str]:
+    """The ids of responses that any key names."""
+    return {key.split(":")[2] for key in client.keys("mirobody:*:resp_*")}
+
+
+def ids_in_rows(database: "psycopg.Connection[tuple[str]]") -> set[str]:
+    return {row[0] for row in database.execute("SELECT id FROM responses_app_response")}

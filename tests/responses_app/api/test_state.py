@@ -358,8 +358,9 @@ def test_a_turn_whose_server_died_fails_and_gives_its_handoff_back(api: httpx.Cl
         PendingCall.objects.filter(claimed_by=lost).update(claimed_until=timezone.now())
         failed = retrieve(api, lost)
         gate.set()
-        live.check()
+        assert live.check().response == failed
     assert (failed["status"], failed["error"]["code"]) == ("failed", "server_error")
+    assert (failed["output_text"], failed["output"][-1]["status"]) == ("Look", "incomplete")
     assert retrieve(api, lost) == failed
     assert create(api, **body)["output_text"] == "Looking."
 

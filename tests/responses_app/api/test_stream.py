@@ -388,3 +388,12 @@ def test_a_fault_before_the_turn_is_a_plain_error(
     api: httpx.Client, body: dict[str, Any], status: int, code: str, param: str
 ) -> None:
     assert_error(api.post("/v1/responses", json=body | {"stream": True}), status, code, param)
+
+
+def test_proxies_are_told_not_to_hold_a_stream_back(api: httpx.Client) -> None:
+    with open_stream(api, {"input": "Hi"}) as live:
+        headers = live.response.headers
+        live.check()
+    assert headers["x-accel-buffering"] == "no"
+    assert "no-cache" in headers["cache-control"]
+    assert "content-length" not in headers

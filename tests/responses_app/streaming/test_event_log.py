@@ -201,6 +201,16 @@ def test_unknown_log_is_gone_for_everyone(place: Place) -> None:
     assert place.held() == 0
 
 
+def test_frames_of_a_log_that_is_not_finished_can_be_had_at_once(place: Place) -> None:
+    assert place.log.so_far("resp_1") == b""
+    place.log.open("resp_1", 60, FRAMES[:2])
+    place.log.append("resp_1", 2, FRAMES[2:4])
+    place.log.append("resp_1", 4, FRAMES[4:5])
+    run(until(lambda: place.log.so_far("resp_1") == b"".join(FRAMES[:5])))
+    place.log.finish("resp_1", 5, FRAMES[5:], ANSWER, 60)
+    assert place.log.so_far("resp_1") == b""
+
+
 def test_finished_log_takes_no_more(place: Place) -> None:
     write_all(place)
     assert_not_writable(place, "resp_1", 6)
