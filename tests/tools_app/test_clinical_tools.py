@@ -114,7 +114,7 @@ COURSES: dict[str, Json] = {
         ({"start": "2021-03", "end": "2021-03"}, {"still going on", "some time in 2021"}),
         ({"end": "2019-05-05"}, set()),
     ],
-    ids=str,
+    ids=lambda value: ", ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_by_date(ann: Person, tmp_path: Path, pat: Patient, days: Json, found: set[str]) -> None:
     conditions = [pat.condition(str(number), name, **COURSES[name]) for number, name in enumerate(COURSES)]

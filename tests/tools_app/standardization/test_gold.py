@@ -57,7 +57,7 @@ def each_value() -> Iterator[object]:
         yield pytest.param(row, id=f"{row['written']} {row['unit']}".strip())
 
 
-@pytest.mark.parametrize("row", each_value())
+@pytest.mark.parametrize("row", list(each_value()))
 def test_a_value_is_read_as_written(row: dict[str, str]) -> None:
     quantity = read(row["written"], row["unit"])
     found = interval(row["written"]) if quantity.number is None else None
