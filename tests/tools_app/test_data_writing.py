@@ -20,7 +20,9 @@ def test_a_record_is_read_back_as_written_and_as_understood(api: httpx.Client) -
     assert answer == {"status": "ok", "ingested": 1, "standardized": 1, "duplicates": 0, "subject": "u-001"}
 
     (row,) = rows(api)
+    assert row["measurement_id"] == row["id"]
     assert row.pop("id").startswith("rec_")
+    assert row.pop("measurement_id")
     assert row.pop("fhir_resource_id")
     assert row == {
         "object": "health_record",
@@ -28,6 +30,7 @@ def test_a_record_is_read_back_as_written_and_as_understood(api: httpx.Client) -
         "value": "5.4 mmol/L",
         "parsed_value": 5.4,
         "parsed_unit": "mmol/L",
+        "parsed_text": None,
         "comparator": None,
         "loinc_code": "14771-0",
         "canonical_name": "Fasting glucose",
@@ -37,6 +40,7 @@ def test_a_record_is_read_back_as_written_and_as_understood(api: httpx.Client) -
         "reference_high": 6.1,
         "reference_text": None,
         "abnormal": "normal",
+        "abnormal_source": "computed",
         "source": "api",
         "comment": "lab",
         "retention": "permanent",

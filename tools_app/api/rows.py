@@ -4,6 +4,7 @@ from typing import Any
 
 from tools_app.fhir.observations import resource_id
 from tools_app.records.models import HealthRecord
+from tools_app.standardization import ordinal
 
 CHANNEL = "api"
 
@@ -13,10 +14,12 @@ def record_row(record: HealthRecord) -> dict[str, Any]:
     return {
         "id": record.public_id,
         "object": "health_record",
+        "measurement_id": record.measurement_id,
         "indicator": record.indicator,
         "value": record.text,
         "parsed_value": _number(record.number),
         "parsed_unit": record.ucum_unit or None,
+        "parsed_text": ordinal(record.value) if record.number is None else None,
         "comparator": record.comparator or None,
         "loinc_code": record.loinc_code or None,
         "canonical_name": record.canonical_name or None,
@@ -27,6 +30,7 @@ def record_row(record: HealthRecord) -> dict[str, Any]:
         "reference_high": _number(record.reference_high),
         "reference_text": record.reference_text or None,
         "abnormal": record.abnormal or None,
+        "abnormal_source": record.abnormal_source or None,
         "source": CHANNEL,
         "comment": record.source or None,
         "retention": record.retention,

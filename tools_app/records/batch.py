@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from tools_app.records.models import MAX_INDICATOR_LENGTH, Retention
+from tools_app.records.models import MAX_INDICATOR_LENGTH, Abnormality, AbnormalSource, Retention
 
 MAX_RECORDS = 500
 MAX_VALUE_LENGTH = 1000
@@ -93,6 +93,25 @@ def _session_id(value: Any, info: ValidationInfo) -> str:
     return _plain(value)
 
 
+ABNORMAL_WORDS = {
+    Abnormality.LOW: ("low", "l", "ll", "↓", "↓↓", "偏低", "低"),
+    Abnormality.NORMAL: ("normal", "n", "正常"),
+    Abnormality.HIGH: ("high", "h", "hh", "↑", "↑↑", "偏高", "高"),
+    Abnormality.ABNORMAL: ("abnormal", "a", "aa", "*", "异常"),
+}
+_ABNORMAL = {word: abnormality for abnormality, words in ABNORMAL_WORDS.items() for word in words}
+
+
+def _abnormality(value: Any) -> str:
+    word = unicodedata.normalize("NFKC", value).strip().casefold() if isinstance(value, str) else None
+    if word == "":
+        return ""
+    if word not in _ABNORMAL:
+        choices = ", ".join(Abnormality.values)
+        raise PydanticCustomError("invalid_value", "must be one of {choices}", {"choices": choices})
+    return _ABNORMAL[word].value
+
+
 Name = Annotated[
     str,
     StringConstraints(max_length=MAX_INDICATOR_LENGTH),
@@ -125,7 +144,7 @@ class WrittenRecord(Written):
     """One reading as written. A record as ``GET /v1/data`` gives it is one too, and means the same reading.
 
     ``time`` and ``end_time`` are ISO 8601 dates or date-times; the reference limits are in the reading's own unit;
-    ``source`` is the caller's own tag.
+    ``source`` is the caller's own tag; ``abnormal`` is what the laboratory says, and over what the limits say.
     """
 
     indicator: Name
@@ -137,14 +156,19 @@ class WrittenRecord(Written):
     reference_low: Limit | None = None
     reference_high: Limit | None = None
     reference_text: Annotated[str, StringConstraints(max_length=500), AfterValidator(_plain)] = ""
+    abnormal: Annotated[str, BeforeValidator(_abnormality)] = ""
 
     @model_validator(mode="before")
     @classmethod
     def read_back(cls, data: Any) -> Any:
-        """A stored record names its channel, ``api``, as its source and has the caller's tag in ``comment``."""
+        """A stored record names its channel, ``api``, as its source and has the caller's tag in ``comment``.
+
+        What was only computed of it is computed again.
+        """
         if not isinstance(data, dict) or data.get("source") != "api":
             return data
-        return data | {"source": data.get("comment")}
+        computed = data.get("abnormal_source") == AbnormalSource.COMPUTED
+        return data | {"source": data.get("comment")} | ({"abnormal": None} if computed else {})
 
     @property
     def term(self) -> str:
@@ -155,7 +179,7 @@ class WrittenRecord(Written):
 class CodedRecord(WrittenRecord):
     """A reading whose source says by code what was measured: ``loinc_code``, which then counts instead of the name.
 
-    ``flag`` is the source's own verdict, ``low``, ``normal`` or ``high``, for where the limits do not decide.
+    ``flag`` is the source's own verdict, ``low``, ``normal`` or ``high``, and over what the limits say.
     """
 
     loinc_code: Annotated[str, StringConstraints(max_length=16), AfterValidator(_plain)] = ""

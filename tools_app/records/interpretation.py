@@ -13,19 +13,31 @@ from zoneinfo import ZoneInfo
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.models import Subject
 from tools_app.records.batch import Batch, CodedRecord, WrittenRecord
-from tools_app.records.models import HealthRecord, Precision, Retention
+from tools_app.records.models import (
+    Abnormality,
+    AbnormalSource,
+    HealthRecord,
+    Precision,
+    Retention,
+    new_public_id,
+)
 from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
 from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment, timed
 from tools_app.standardization import (
     Concept,
+    Interval,
     Quantity,
     blood_pressure,
     concepts_named,
     find_concept,
+    interval,
+    ordinal,
     parse_value,
+    titre,
     to_canonical,
     ucum_unit,
+    unit_in_name,
 )
 
 LIFETIMES = {
@@ -38,6 +50,9 @@ BLOOD_PRESSURE = "blood_pressure"
 SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 # A pair of at least this size without a unit is millimetres of mercury everywhere; in kPa it would be far below.
 LEAST_MMHG = 40
+TITRE = "{titer}"
+# What a reference text such as "negative" asks for.
+EXPECTED_RESULTS = frozenset({"negative", "not detected", "non-reactive", "normal"})
 # Up to here a floating point number tells every whole number from the next.
 MAX_EXACT = 2**53
 
@@ -88,11 +103,14 @@ def rows_of(
     """One record's readings; ``path`` is how errors name it, ``keeping`` further columns. Raises as ``interpret``."""
     start, end = _times(record, path, zone, now)
     _check_limits(record, path)
-    for reading in _readings(record, path):
+    readings = _readings(record, path)
+    public_ids = [new_public_id() for _ in readings]
+    for public_id, reading in zip(public_ids, readings, strict=True):
         _check_plausible(reading, path)
         yield HealthRecord(
-            **_written(record), **_understood(record, reading), **timed(start, end, _analyte_of(reading)), **keeping,
-            fingerprint=_fingerprint(record, reading, start),
+            public_id=public_id, measurement_id=public_ids[0],
+            **_written(record), **_understood(record, reading), **_compared(record, reading),
+            **timed(start, end, _analyte_of(reading)), **keeping, fingerprint=_fingerprint(record, reading, start),
         )  # fmt: skip
 
 
@@ -135,31 +153,38 @@ def _check_plausible(reading: Reading, path: str) -> None:
 
 
 def _readings(record: WrittenRecord, path: str) -> list[Reading]:
-    if any(concept.analyte == BLOOD_PRESSURE for concept in concepts_named(record.term)):
+    candidates = concepts_named(record.term)
+    if any(concept.analyte == BLOOD_PRESSURE for concept in candidates):
         return _blood_pressure(record, path)
-    return [_reading(record.term, _quantity(record.value, path), record.unit, path)]
+    is_titrated = any(concept.code_unit == TITRE for concept in candidates)
+    return [_reading(record.term, _quantity(record, path, is_titrated=is_titrated), record.unit, path)]
 
 
-def _quantity(value: str | float, path: str) -> Quantity:
+def _quantity(record: WrittenRecord, path: str, *, is_titrated: bool = False) -> Quantity:
     try:
-        quantity = parse_value(value)
+        quantity = parse_value(record.value, record.unit)
     except ValueError as error:
         raise _refuse(path, "value", f"cannot be kept: {error}") from None
+    if quantity.number is None and is_titrated:
+        return titre(quantity.text) or _as_text(quantity.text)
     if quantity.number is None or abs(quantity.number) > MAX_EXACT:
         return _as_text(quantity.text)
     return quantity
 
 
 def _as_text(text: str) -> Quantity:
-    """A value without a number that can be kept, with the unit it ends in: "about 5.4 mmol/L"."""
+    """A value without a number that can be kept, with its unit: "about 5.4 mmol/L", "0-2/HPF", "未检出 IU/mL"."""
+    spread = interval(text)
     head, _, last = text.strip().rpartition(" ")
-    is_unit = any(character.isdigit() for character in head) and ucum_unit(last) is not None
-    return Quantity(number=None, comparator=None, unit=last if is_unit else None, text=text)
+    is_result = any(character.isdigit() for character in head) or ordinal(head) is not None
+    is_unit = is_result and ucum_unit(last) is not None
+    unit = spread.unit if spread and spread.unit else last if is_unit else None
+    return Quantity(number=None, comparator=None, unit=unit, text=text)
 
 
 def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
     """Two readings of a pair like ``120/80``; words are kept as words; a single number is neither of the two."""
-    quantity = _quantity(record.value, path)
+    quantity = _quantity(record, path)
     pair = blood_pressure(quantity.text)
     if pair is None and not any(character.isdigit() for character in quantity.text):
         return [_reading(record.term, quantity, record.unit, path)]
@@ -176,8 +201,8 @@ def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
 
 
 def _reading(indicator: str, quantity: Quantity, unit_beside: str, path: str) -> Reading:
-    unit = _unit(quantity, unit_beside, path)
     written_unit = (quantity.unit or unit_beside).strip()
+    unit = _unit(quantity, unit_beside, path) if written_unit else unit_in_name(indicator)
     coded = (
         None if written_unit and unit is None else find_concept(indicator, unit, is_number=quantity.number is not None)
     )
@@ -185,7 +210,7 @@ def _reading(indicator: str, quantity: Quantity, unit_beside: str, path: str) ->
     if concept is None:
         number = None if quantity.number is None else float(quantity.number)
         return Reading(quantity, unit, None, "", number, unit or plain(written_unit))
-    canonical = _canonical(quantity, unit, concept, bare=not written_unit)
+    canonical = _canonical(quantity, unit, concept, bare=not (written_unit or unit))
     return Reading(quantity, unit, concept, coded.code if coded else "", canonical, concept.unit)
 
 
@@ -222,8 +247,6 @@ def _written(record: WrittenRecord) -> dict[str, Any]:
         "name": normalised(record.indicator)[:400],
         "unit": record.unit,
         "source": record.source,
-        "reference_low": record.reference_low,
-        "reference_high": record.reference_high,
         "reference_text": record.reference_text,
     }
 
@@ -234,18 +257,16 @@ def _analyte_of(reading: Reading) -> str:
 
 def _understood(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
     number, concept = reading.quantity.number, reading.concept
-    comparator = reading.quantity.comparator or ""
     return {
         "value": record.value if isinstance(record.value, str) else reading.quantity.text,
         "number": None if number is None else float(number),
-        "comparator": comparator,
+        "comparator": reading.quantity.comparator or "",
         "ucum_unit": reading.unit or "",
         "loinc_code": reading.loinc_code or _foreign_code(record),
         "analyte": _analyte_of(reading),
         "canonical_name": concept.name if concept else "",
         "canonical_number": reading.canonical_number,
         "canonical_unit": reading.canonical_unit[:100],
-        "abnormal": _abnormal(number, comparator, record),
     }
 
 
@@ -256,24 +277,59 @@ def _foreign_code(record: WrittenRecord) -> str:
     return record.loinc_code
 
 
-def _abnormal(number: Decimal | None, comparator: str, record: WrittenRecord) -> str:
-    verdict = "" if number is None else abnormality(float(number), comparator, record)
-    return verdict or (record.flag if isinstance(record, CodedRecord) else "")
+def reference_of(record: WrittenRecord, unit: str | None) -> Interval:
+    """The record's limits: those given as numbers, else those its reference text states in the reading's own unit."""
+    if record.reference_low is not None or record.reference_high is not None:
+        return Interval(_decimal(record.reference_low), _decimal(record.reference_high))
+    stated = interval(record.reference_text)
+    if stated is None or (stated.unit and ucum_unit(stated.unit) != unit):
+        return Interval(None, None)
+    return stated
 
 
-def abnormality(number: float, comparator: str, record: WrittenRecord) -> str:
-    """``low``, ``normal`` or ``high`` against the record's limits; blank where they do not decide."""
-    low, high = record.reference_low, record.reference_high
+def _decimal(number: float | None) -> Decimal | None:
+    return None if number is None else Decimal(str(number))
+
+
+def _compared(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
+    """The limits, how the reading lies to them, and who says so: what was given goes over what is computed."""
+    reference = reference_of(record, reading.unit)
+    flag = record.flag if isinstance(record, CodedRecord) else record.abnormal
+    given = flag or reading.quantity.flag
+    found = given or _abnormal(record, reading.quantity, reference)
+    source = AbnormalSource.GIVEN if given else AbnormalSource.COMPUTED
+    return {
+        "reference_low": None if reference.low is None else float(reference.low),
+        "reference_high": None if reference.high is None else float(reference.high),
+        "abnormal": found,
+        "abnormal_source": source if found else "",
+    }
+
+
+def _abnormal(record: WrittenRecord, quantity: Quantity, reference: Interval) -> str:
+    if quantity.number is not None:
+        return abnormality(quantity.number, quantity.comparator or "", reference)
+    result, expected = ordinal(quantity.text), ordinal(record.reference_text)
+    if result is None or expected not in EXPECTED_RESULTS:
+        return ""
+    return Abnormality.NORMAL if result in EXPECTED_RESULTS else Abnormality.ABNORMAL
+
+
+def abnormality(number: Decimal, comparator: str, reference: Interval) -> str:
+    """``low``, ``normal`` or ``high`` against the limits; blank where they do not decide."""
+    low, high = reference.low, reference.high
     if low is None and high is None:
         return ""
     least = -math.inf if comparator.startswith("<") else number
     most = math.inf if comparator.startswith(">") else number
-    if low is not None and (most < low or (comparator == "<" and most <= low)):
-        return "low"
-    if high is not None and (least > high or (comparator == ">" and least >= high)):
-        return "high"
-    within = (low is None or least >= low) and (high is None or most <= high)
-    return "normal" if within else ""
+    # A bound as a reading leaves its own number out, as a limit like "<5.2" does.
+    if low is not None and (most < low or (most == low and (comparator == "<" or reference.excludes_low))):
+        return Abnormality.LOW
+    if high is not None and (least > high or (least == high and (comparator == ">" or reference.excludes_high))):
+        return Abnormality.HIGH
+    above = low is None or least > low or (least == low and not reference.excludes_low)
+    below = high is None or most < high or (most == high and (comparator == "<" or not reference.excludes_high))
+    return Abnormality.NORMAL if above and below else ""
 
 
 def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:

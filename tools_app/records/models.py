@@ -46,6 +46,22 @@ class Comparator(models.TextChoices):
     MORE_OR_EQUAL = ">="
 
 
+class Abnormality(models.TextChoices):
+    """How a reading lies to its reference range."""
+
+    LOW = "low"
+    NORMAL = "normal"
+    HIGH = "high"
+    ABNORMAL = "abnormal"
+
+
+class AbnormalSource(models.TextChoices):
+    """Who says so: the caller, or the comparison with the reference range."""
+
+    GIVEN = "given"
+    COMPUTED = "computed"
+
+
 class HealthRecordQuerySet(models.QuerySet["HealthRecord"]):
     """Conditions that every reader shares."""
 
@@ -61,10 +77,12 @@ class HealthRecordQuerySet(models.QuerySet["HealthRecord"]):
 class HealthRecord(models.Model):
     """One reading of one Subject, as written and as understood. What was not understood is blank or null, not a guess.
 
-    A blood pressure written ``120/80`` is two rows with the same ``indicator`` and ``value`` and different codes.
+    A blood pressure written ``120/80`` is two rows with the same ``indicator``, ``value`` and ``measurement_id`` and
+    different codes.
     """
 
     public_id = models.CharField(max_length=36, unique=True, default=new_public_id)
+    measurement_id = models.CharField(max_length=36, help_text="The same in all rows that one written record gave.")
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="health_records")
 
     indicator = models.CharField(max_length=MAX_INDICATOR_LENGTH, help_text="The name as written.")
@@ -93,9 +111,8 @@ class HealthRecord(models.Model):
     reference_low = models.FloatField(null=True, help_text="In the written unit.")
     reference_high = models.FloatField(null=True, help_text="In the written unit.")
     reference_text = models.CharField(max_length=500, blank=True)
-    abnormal = models.CharField(
-        max_length=6, blank=True, help_text="low, normal or high, where limits and a number allow."
-    )
+    abnormal = models.CharField(max_length=8, blank=True, choices=Abnormality)
+    abnormal_source = models.CharField(max_length=8, blank=True, choices=AbnormalSource)
 
     source = models.CharField(max_length=200, blank=True, help_text="The caller's own tag.")
     retention = models.CharField(max_length=9, choices=Retention)

@@ -7,7 +7,6 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
-from django.db.models import Q
 
 from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
@@ -138,9 +137,19 @@ def keep_clinical(subject: Subject, rows: Sequence[ClinicalRecord], now: datetim
 
 
 def delete_by_id(subject: Subject, public_id: str, now: datetime) -> int:
-    """Deletes one record, a clinical one too; the number of those the caller could see that are gone: 1 or 0."""
-    which = Q(public_id=public_id)
-    return _delete(subject, now, HealthRecord.objects.filter(which), ClinicalRecord.objects.filter(which))
+    """Deletes one record, a clinical one too, and of a blood pressure both rows; the number of visible ones gone."""
+    clinical = ClinicalRecord.objects.filter(public_id=public_id)
+    return _delete(subject, now, _measured_with(subject, public_id), clinical)
+
+
+def _measured_with(subject: Subject, public_id: str) -> HealthRecordQuerySet:
+    """All rows of the measurement that the record belongs to. They have one time, which is in an index."""
+    record = HealthRecord.objects.filter(subject=subject, public_id=public_id).first()
+    if record is None:
+        return HealthRecord.objects.none()
+    return HealthRecord.objects.filter(
+        measurement_id=record.measurement_id, local_date=record.local_date, instant=record.instant
+    )
 
 
 def delete_by_indicator(subject: Subject, indicator: str, now: datetime) -> int:

@@ -200,7 +200,7 @@ def _of_form(form: Form) -> Sequence[Concept]:
     if found:
         return found
     specimens = form.marks & _OWN_SPECIMENS.keys()
-    if not specimens:
+    if not specimens or specimens >= {"serum", "blood"}:
         return ()
     allowed = frozenset.intersection(*(_OWN_SPECIMENS[mark] for mark in specimens))
     bare = by_form.get(Form(form.core, form.marks - specimens), ())

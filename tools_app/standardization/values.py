@@ -17,7 +17,7 @@ _NUMBER = r"(?:-|\+(?=\d*[.,]\d|\d\d))?(?:\d[\d.,]*(?:[ ']\d{3}(?!\d))*(?:[.,]\d
 # 1.2x10^3 is a number unless a unit goes on after the power, as in 5.1x10^9/L.
 _POWER = r"(?: ?[x*·] ?10\^?(?P<power>[+-]?\d{1,2})(?![\d/]))?"
 _WRITTEN = re.compile(
-    rf"(?P<comparator>[<>]=?|[≤≥])? ?(?P<number>{_NUMBER}){_POWER}(?P<myriads>[万亿])?(?: ?(?P<unit>\D.*))?"
+    rf"(?P<comparator>[<>]=?|[≤≥])? ?(?P<number>{_NUMBER}){_POWER}(?P<myriads>[万亿])?(?: ?(?P<unit>[^\d\s].*))?"
 )
 _BARE_POWER = re.compile(r"10\^(?P<power>\d{1,2})")
 _COMPARATOR_WORDS = tuple(
@@ -143,11 +143,23 @@ def _read_text(value: str, unit_beside: str) -> Quantity:
     text = _plain_form(value)
     if _NOT_FINITE.fullmatch(text):
         raise ValueError("the value is not a finite number")
+    read = _read_flagged(text, value, unit_beside) or _read_before_unit(text, value)
+    return read or Quantity(number=None, comparator=None, unit=None, text=value)
+
+
+def _read_flagged(text: str, written: str, unit_beside: str) -> Quantity | None:
     rest, flag = _without_flag(text, unit_beside)
-    read = _read_quantity(rest, value, unit_beside) or _read_composite(rest, value)
-    if read is None:
-        return Quantity(number=None, comparator=None, unit=None, text=value)
-    return replace(read, flag=flag)
+    read = _read_quantity(rest, written, unit_beside) or _read_composite(rest, written)
+    return read and replace(read, flag=flag)
+
+
+def _read_before_unit(text: str, written: str) -> Quantity | None:
+    """A value as it is shown, with the unit from beside it at its end: ``6.8 H mmol/L``, ``3.5x10^9 10^9/L``."""
+    rest, _, unit = text.rpartition(" ")
+    if not rest or unit in _RESULT_FLAGS or ucum_unit(unit) is None:
+        return None
+    read = _read_flagged(rest, written, unit)
+    return read and replace(read, unit=read.unit or unit)
 
 
 def _without_flag(text: str, unit_beside: str) -> tuple[str, str]:

@@ -74,7 +74,7 @@ def reading(record: HealthRecord, scale: Scale) -> dict[str, Any]:
         "comparator": record.comparator or None,
         "time": record.time,
         "date": record.local_date.isoformat(),
-        "abnormal": record.abnormal if record.abnormal in ("low", "high") else None,
+        "abnormal": record.abnormal if record.abnormal in ("low", "high", "abnormal") else None,
         "reference_low": scale.value(_in_canonical_unit(record.reference_low, record)),
         "reference_high": scale.value(_in_canonical_unit(record.reference_high, record)),
         "source": record.source or "api",

@@ -1,7 +1,6 @@
 """The gold sets (gold.md) against the index and the reader of values: never a wrong code, and few missed."""
 
 import csv
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -52,12 +51,7 @@ def test_names_get_the_right_code_or_none() -> None:
     assert right / expected >= LEAST_RECALL
 
 
-def each_value() -> Iterator[object]:
-    for row in rows("gold_values.csv"):
-        yield pytest.param(row, id=f"{row['written']} {row['unit']}".strip())
-
-
-@pytest.mark.parametrize("row", list(each_value()))
+@pytest.mark.parametrize("row", rows("gold_values.csv"), ids=lambda row: f"{row['written']} {row['unit']}".strip())
 def test_a_value_is_read_as_written(row: dict[str, str]) -> None:
     quantity = read(row["written"], row["unit"])
     found = interval(row["written"]) if quantity.number is None else None
