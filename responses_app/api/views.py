@@ -1,6 +1,7 @@
 """The doors of /v1/responses: authenticate, read the request, call one service, render its answer."""
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import AsyncGenerator, Callable
@@ -21,7 +22,7 @@ from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
-from responses_app.services.following import creators_answer, creators_stream, followed, rest_from_row
+from responses_app.services.following import creators_answer, creators_stream, followed, stream_without_log
 from responses_app.services.intake import accept
 from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
@@ -148,24 +149,17 @@ async def _stored_stream(
     """The events from the log while it is there and may be shown, else rebuilt from the stored object."""
     if not await in_thread(may_follow, row):
         return await _rebuilt(row, starting_after)
-    chunks = followed(row.pk, starting_after, partial(_rest, row.pk, find, starting_after))
-    # What cannot be followed is refused before the stream begins.
-    return _joined(await anext(chunks), chunks)
-
-
-async def _rest(
-    response_id: str, find: Callable[[], Response], starting_after: int | None, last: int
-) -> AsyncGenerator[bytes, None]:
-    """What is left of a stream whose log is gone; it may have ended, or been deleted, since the response was read."""
-    nothing_sent = last == (-1 if starting_after is None else starting_after)
-    row = await in_thread(find) if nothing_sent else None
-    if row is not None and row.status not in RUNNING:
-        rest = await _rebuilt(row, starting_after)
-    else:
-        rest = rest_from_row(response_id, last)
-    async with aclosing(rest):
-        async for chunk in rest:
-            yield chunk
+    rest = partial(stream_without_log, json.loads(row.body), row.side_channel)
+    chunks = followed(row.pk, starting_after, rest)
+    try:
+        first = await anext(chunks)
+    except LogGone:
+        # It may have ended, or been deleted, since it was read.
+        row = await in_thread(find)
+        if row.status not in RUNNING:
+            return await _rebuilt(row, starting_after)
+        return rest(-1 if starting_after is None else starting_after)
+    return _joined(first, chunks)
 
 
 async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

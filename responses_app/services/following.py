@@ -7,7 +7,8 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -16,13 +17,13 @@ from django.conf import settings
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError, UpstreamError
-from responses_app.engine.assembly import announcement, number
+from responses_app.engine.assembly import number
 from responses_app.engine.loop import UnpreparedTurn
 from responses_app.engine.steps import Failed
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol import events
-from responses_app.protocol.response import new_response
+from responses_app.protocol.response import ResponseObject, new_response
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.retrieval import rebuilt_stream, shown_body
@@ -62,21 +63,27 @@ async def creators_answer(order: TurnOrder) -> Answer:
 
 async def creators_stream(order: TurnOrder) -> Frames:
     """The stream of the turn that this caller started. Whatever happens, it ends with a terminal event."""
-    async with _attended(order), aclosing(followed(order.response_id, None, lambda last: _rest(order, last))) as frames:
+    rest = partial(stream_without_log, new_response(order.identity, order.request), order.side_channel)
+    async with _attended(order), aclosing(_followed_or_rest(order.response_id, rest)) as frames:
         async for chunk in frames:
             yield chunk
 
 
 async def followed(response_id: str, starting_after: int | None, rest: Rest) -> Frames:
-    """The log's frames, a comment line while there are none, and ``[DONE]``; ``rest`` when the log is lost."""
-    last = -1 if starting_after is None else starting_after
+    """The log's frames, a comment line while there are none, and ``[DONE]``; ``rest`` when the log is lost.
+
+    Raises ``LogGone`` when it is lost before anything of it was sent.
+    """
+    last, begun = -1 if starting_after is None else starting_after, False
     try:
         async with aclosing(event_log().read(response_id, starting_after, IDLE_SECONDS)) as pieces:
             async for piece in pieces:
-                last = piece.last
+                last, begun = piece.last, True
                 yield piece.frames or KEEP_ALIVE
     except (LogGone, ServerError) as error:
         log.info("a reader goes on without the event log of %s: %s", response_id, type(error).__name__)
+        if not begun:
+            raise LogGone from None
         async with aclosing(rest(last)) as frames:
             async for chunk in frames:
                 yield chunk
@@ -84,37 +91,35 @@ async def followed(response_id: str, starting_after: int | None, rest: Rest) -> 
     yield DONE
 
 
-async def rest_from_row(response_id: str, last: int) -> Frames:
-    """The stored turn's stream after number ``last`` without its log: whole when nothing was sent of it, else its end.
+async def _followed_or_rest(response_id: str, rest: Rest) -> Frames:
+    try:
+        async with aclosing(followed(response_id, None, rest)) as frames:
+            async for chunk in frames:
+                yield chunk
+    except LogGone:
+        async with aclosing(rest(-1)) as frames:
+            async for chunk in frames:
+                yield chunk
 
-    Waits for the end of a turn that still runs.
+
+async def stream_without_log(snapshot: ResponseObject, side_channel: bool, last: int) -> Frames:
+    """A turn's stream after number ``last`` without its log: whole when nothing was sent of it, else its end.
+
+    Waits for the end of a stored turn that still runs. One that has no row, or lost it, has failed: ``snapshot`` is the
+    response as it began.
     """
-    row: Response | None = await in_thread(_as_it_is_now, response_id)
+    row: Response | None = await in_thread(_as_it_is_now, snapshot["id"])
     while row is not None and row.status in RUNNING:
         yield KEEP_ALIVE
         await asyncio.sleep(_LOOK_SECONDS)
-        row = await in_thread(_as_it_is_now, response_id)
-    if row is None:
-        raise ServerError("The response was deleted while its events were sent.")
-    body = await in_thread(shown_body, row)
-    yield rebuilt_stream(body, row.side_channel) if last < 0 else _ending(json.loads(body), last)
+        row = await in_thread(_as_it_is_now, snapshot["id"])
+    body = _failed(snapshot, side_channel) if row is None else await in_thread(shown_body, row)
+    yield rebuilt_stream(body, side_channel) if last < 0 else _ending(json.loads(body), last)
 
 
-async def _rest(order: TurnOrder, last: int) -> Frames:
-    if order.request.store:
-        with suppress(ServerError):
-            async with aclosing(rest_from_row(order.response_id, last)) as frames:
-                async for chunk in frames:
-                    yield chunk
-            return
-    response = new_response(order.identity, order.request)
-    turn = UnpreparedTurn(response, order.side_channel, Failed(ServerError()))
-    opening = [*announcement(response), *(event for batch in turn.events() for event in batch)]
-    closing = turn.close(turn.ending)
-    if last < 0:
-        yield b"".join(map(encode_event, [*opening, *closing.events])) + DONE
-    else:
-        yield _ending(closing.response, last)
+def _failed(snapshot: ResponseObject, side_channel: bool) -> str:
+    turn = UnpreparedTurn(snapshot, side_channel, Failed(ServerError()))
+    return json.dumps(turn.close(turn.ending).response, ensure_ascii=False)
 
 
 def _ending(response: dict[str, Any], last: int) -> bytes:

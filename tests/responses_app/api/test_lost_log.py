@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from responses_app.models import Response
+from responses_app.services import following
 from responses_app.streaming.backends import event_log
 from tests.responses_app.api.conftest import Script, create, retrieve, wait_until
 from tests.support.envelope import assert_error
@@ -83,3 +84,27 @@ def test_a_follower_who_comes_after_the_loss_waits_for_the_end(api: httpx.Client
         events = parse_frames(followed.result().content.removesuffix(DONE))
     assert events[-1]["type"] == "response.completed"
     assert events[-1]["response"] == retrieve(api, response_id)
+
+
+def test_a_follower_in_mid_stream_is_told_whatever_became_of_the_response(
+    api: httpx.Client, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "IDLE_SECONDS", 0.02)
+    for deleted in (False, True):
+        gate = threading.Event()
+        mark = script(Step(text=["Hel", gate, "lo."]))
+        response_id = create(api, input=f"Hi {mark}", background=True)["id"]
+        wait_until(lambda mark=mark: upstream.requests(mark))
+        with api.stream("GET", f"/v1/responses/{response_id}?stream=true&starting_after=30") as answer:
+            received = answer.iter_raw()
+            raw = next(received)
+            assert raw.startswith(b":")
+            if deleted:
+                assert api.delete(f"/v1/responses/{response_id}").status_code == 200
+            event_log().discard(response_id)
+            gate.set()
+            raw += b"".join(received)
+        events = parse_frames(raw.removesuffix(DONE))
+        assert raw.endswith(DONE)
+        assert [event["sequence_number"] for event in events] == [31, 32]
+        assert [event["type"] for event in events] == ["error", f"response.{'failed' if deleted else 'completed'}"]
