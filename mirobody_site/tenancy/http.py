@@ -88,7 +88,10 @@ class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no t
         return finished
 
     async def _begin(self, *args: Any, **kwargs: Any) -> None:
-        if known_key(self.request) is not None:
+        key = known_key(self.request)
+        if key is not None:
+            # Asked for again it may be known no longer, and only a thread may ask the database.
+            self.request.user, self.request.auth = key.account, key
             self.initial(self.request, *args, **kwargs)
         else:
             await in_thread(self.initial, self.request, *args, **kwargs)

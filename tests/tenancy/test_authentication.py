@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from mirobody_site.tenancy import known_keys
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.services import create_api_key, revoke_api_key
 from tests.support.envelope import assert_error
@@ -34,6 +35,20 @@ def test_with_an_unknown_key(anonymous: httpx.Client, method: str, path: str) ->
     response = anonymous.request(method, path, headers={"Authorization": f"Bearer mb_live_{'x' * 43}"})
     assert_error(response, 401, "invalid_api_key")
     assert response.headers["www-authenticate"] == "Bearer"
+
+
+def test_a_key_that_is_forgotten_in_mid_request_is_let_in(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    get = known_keys.get
+
+    def get_for_the_last_time(secret: str) -> ApiKey | None:
+        found = get(secret)
+        known_keys.forget()
+        return found
+
+    monkeypatch.setattr(known_keys, "get", get_for_the_last_time)
+    with account.client() as client:
+        for _ in range(4):
+            assert_error(client.get("/v1/responses/resp_x"), 404, "not_found")
 
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Basic YTpi", "Bearer one two", "mb_live_alone"])
