@@ -4,7 +4,7 @@ What a person has data of is not known here; names go on to the tool, which says
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,10 +14,18 @@ from tools_app.standardization import Concept, concepts, concepts_named
 _SHORT = 2
 # Abbreviations that are English words too when written small.
 _WORDLIKE = frozenset(
-    {"got", "ins", "rem", "dia", "sys", "cor", "fer", "fib", "ret", "amy", "lac", "cre", "eos", "mono", "temp"}
+    word
+    for line in (
+        "ace aha ana and ant arc aso band bands bas blasts cat cer cor cot cre dat dia dias did dig eos fer fib",
+        "fit fix fol fra gas gin got gran ins kap lac lact lead lim lip man map mis mon mono monos myo neu ost pap",
+        "pat per pros ram ran rem resp ret retic sac scan sed seg segs set six sys syst tar temp test tests tex",
+        "tip tot trigs us van vent",
+    )
+    for word in line.split()
 )
 _ONE_CHARACTER = "钠钾钙镁铁氯磷锌"
 _ADDITIVE_UNITS = {"{steps}", "h", "min", "kcal", "km"}
+_STATISTIC = re.compile(r"(?:mean|average)\s+|平均", re.IGNORECASE)
 _EN_WORD = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
 
 _FAMILIES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
@@ -158,12 +166,18 @@ def _index() -> tuple[dict[str, Concept], re.Pattern[str], re.Pattern[str]]:
     for concept in concepts():
         for name in (concept.name, *concept.names):
             by_name.setdefault(_key(name), concept)
-    names = sorted(
-        {n for c in concepts() for n in (c.name, *c.names) if len(n) > 1 or n in _ONE_CHARACTER}, key=len, reverse=True
-    )
+    names = sorted({n for c in concepts() for n in (c.name, *c.names) if _is_told(n, by_name)}, key=len, reverse=True)
     short_names = [n for n in names if _case_counts(n)]
     long_names = [n for n in names if n not in short_names]
     return by_name, _any_of(long_names, re.IGNORECASE), _any_of(short_names, re.NOFLAG)
+
+
+def _is_told(name: str, by_name: Mapping[str, Concept]) -> bool:
+    """Whether the name alone tells what is asked about; "average blood pressure" asks for a statistic of another."""
+    statistic = _STATISTIC.match(name)
+    if statistic and _key(name[statistic.end() :]) in by_name:
+        return False
+    return len(name) > 1 or name in _ONE_CHARACTER
 
 
 def _case_counts(name: str) -> bool:
