@@ -20,7 +20,7 @@ from tests.support.server import Account
 from tests.support.waiting import wait_until
 
 CALLERS = 30
-HUNG_UP = 200
+HUNG_UP = 100
 SPARE_THREADS = 4
 RECORD = {"indicator": "weight", "value": 70, "unit": "kg", "time": "2026-03-01T08:00:00+08:00"}
 
@@ -35,7 +35,7 @@ def test_writers_wait_for_each_other(api: httpx.Client) -> None:
         assert answer.is_success, answer.text
         if body["stream"]:
             assert check_stream(answer.content).response["status"] == "completed"
-        records = {"user": user, "retention": "permanent", "records": [RECORD | {"value": number}]}
+        records = {"user": user, "retention": "permanent", "records": [RECORD | {"value": 40 + number}]}
         assert api.post("/v1/data", json=records).json()["ingested"] == 1
 
     with ThreadPoolExecutor(CALLERS) as callers:
