@@ -365,6 +365,20 @@ def test_a_turn_whose_server_died_fails_and_gives_its_handoff_back(api: httpx.Cl
     assert create(api, **body)["output_text"] == "Looking."
 
 
+def test_a_session_whose_turn_was_lost_takes_the_next_one(api: httpx.Client, script: Script) -> None:
+    gate = threading.Event()
+    session = {"session_id": "s", "user": "u"}
+    body = {"input": f"Hi {script(Step(text=['Look', gate, 'ing.']))}", **session}
+    with open_stream(api, body) as live:
+        lost = live.next()["response"]["id"]
+        live.until("response.output_text.delta")
+        Response.objects.filter(pk=lost).update(lease_until=timezone.now())
+        assert create(api, input="And?", **session)["status"] == "completed"
+        gate.set()
+        assert live.check().response == retrieve(api, lost)
+    assert retrieve(api, lost)["status"] == "failed"
+
+
 def test_messages_of_every_role_are_kept(api: httpx.Client, script: Script, upstream: Upstream) -> None:
     items = [message("Be kind.", "developer"), message("Hello.", "assistant"), message("Hi.", "user")]
     first = create(api, input=items)
