@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from responses_app.engine.conversation import Call
+from responses_app.engine.grounding import Evidence, grounding
 from responses_app.engine.ports import ToolOutcome
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
 from responses_app.engine.transcript import compact_json
@@ -136,16 +137,21 @@ class Assembly:
             events.tool_result(step["id"], step["call_id"], step["name"], compact_json(outcome.data))
         )
 
-    def close(self, ending: Ending, usage: dict[str, Any]) -> Closing:
-        """The last words for ``ending``. Changes nothing: another ending can follow if it cannot be stored."""
+    def close(self, ending: Ending, usage: dict[str, Any], given: Sequence[Evidence] = ()) -> Closing:
+        """The last words for ``ending``. Changes nothing: another ending can follow if it cannot be stored.
+
+        ``given`` is what tools gave in this turn before this response: its caller's, and the server's before a handoff.
+        """
         status, event_kind = _status(ending)
+        text = "".join(self._text)
         happened, output = self._close_items(ending, "completed" if status == "completed" else "incomplete")
         response = self._response | {
             "completed_at": max(int(time.time()), self._response["created_at"]),
             "status": status,
             "output": output,
-            "output_text": "".join(self._text),
+            "output_text": text,
             "usage": usage,
+            "grounding": grounding(text, [*given, *self._found()]),
         }
         if isinstance(ending, CutShort):
             response["incomplete_details"] = {"reason": ending.reason}
@@ -169,6 +175,10 @@ class Assembly:
                 self._reasoning.append(delta)
             case {"type": "response.output_text.delta", "delta": delta}:
                 self._text.append(delta)
+
+    def _found(self) -> list[Evidence]:
+        steps = self._response["tool_steps"]
+        return [Evidence(step["call_id"], step["result"]) for step in steps if step["status"] == "completed"]
 
     def _close_items(self, ending: Ending, status: ItemStatus) -> tuple[list[Event], list[Item]]:
         happened: list[Event] = []

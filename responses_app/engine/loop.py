@@ -12,6 +12,7 @@ from typing import TypeVar
 from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
 from responses_app.engine.assembly import Assembly, Closing, Seal
 from responses_app.engine.conversation import CallOutput, Entry, Message, Thought
+from responses_app.engine.grounding import Evidence
 from responses_app.engine.ports import (
     CallMade,
     ModelBackend,
@@ -166,7 +167,7 @@ class AgentTurn:
 
     def close(self, ending: Ending) -> Closing:
         """The final response and the events that tell of it. May be asked again with another ending."""
-        return self._assembly.close(ending, self._meter.as_json())
+        return self._assembly.close(ending, self._meter.as_json(), given_before(self._before))
 
     def _run(self) -> _Telling[Ending]:
         self._before = [*self._turn.history(), *self._turn.input]
@@ -288,3 +289,15 @@ class AgentTurn:
             happened = self._assembly.tool_finished(steps[number], outcome)
             if happened:
                 yield happened
+
+
+def given_before(entries: Sequence[Entry]) -> list[Evidence]:
+    """What tools gave since the user last spoke: a turn goes on over the handoffs in it."""
+    given: list[Evidence] = []
+    for entry in reversed(entries):
+        match entry:
+            case Message("user"):
+                break
+            case CallOutput(failed=False):
+                given.append(Evidence(entry.call_id, entry.output))
+    return given[::-1]

@@ -25,6 +25,7 @@ _NOT_YET: dict[str, Any] = {
     "tool_steps": [],
     "health_records": [],
     "citations": [],
+    "grounding": None,
     "error": None,
     "incomplete_details": None,
 }

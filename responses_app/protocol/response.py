@@ -38,6 +38,7 @@ def new_response(identity: Identity, request: ResponseRequest) -> ResponseObject
         "tool_steps": [],
         "health_records": [],
         "citations": [],
+        "grounding": None,
         "previous_response_id": request.previous_response_id,
         "session_id": request.session_id,
         "store": request.store,

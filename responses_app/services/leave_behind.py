@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from responses_app.engine.conversation import Call, CallOutput, Entry, entry_from_json, entry_to_json
+from responses_app.engine.grounding import without_records
 from responses_app.engine.transcript import compact_json
 from responses_app.models import RecordSource, Response
 from responses_app.services.lifetimes import turn_lifetime
@@ -198,6 +199,8 @@ def _clean_body(text: str, gone: GoneCalls) -> str:
     for step in body["tool_steps"]:
         if step["call_id"] in gone:
             _clean_step(step, gone[step["call_id"]], body["health_records"] + body["citations"])
+    if body["grounding"] is not None:
+        body["grounding"] = without_records(body["grounding"], gone)
     return json.dumps(body, ensure_ascii=False)
 
 

@@ -63,6 +63,7 @@ CHANGES_IN_A_TURN = frozenset(
         "tool_steps",
         "health_records",
         "citations",
+        "grounding",
         "error",
         "incomplete_details",
     }

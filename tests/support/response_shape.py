@@ -29,7 +29,7 @@ ALWAYS_NULLABLE = frozenset(
         "user",
     }
 )
-NULL_UNTIL_THE_END = frozenset({"completed_at", "usage"})
+NULL_UNTIL_THE_END = frozenset({"completed_at", "usage", "grounding"})
 KEYS = (
     frozenset(
         {
@@ -117,6 +117,8 @@ def check_response(response: Json) -> Json:
             require_keys(entry, {"tool", "data"}, set(), name)
     if response["usage"] is not None:
         check_usage(response["usage"])
+    if response["grounding"] is not None:
+        _check_grounding(response)
     return response
 
 
@@ -225,6 +227,23 @@ def _check_outcome(response: Json) -> None:
         require_keys(response["incomplete_details"], {"reason"}, set(), "incomplete_details")
     if status in {"completed", "failed"}:
         require(response["incomplete_details"] is None, f"incomplete_details do not go with {status}")
+
+
+def _check_grounding(response: Json) -> None:
+    """Our extension: the figures stand in the text where they say, in order, and are counted."""
+    found, text = response["grounding"], response["output_text"]
+    require_keys(found, {"numbers", "supported", "figures"}, set(), "grounding")
+    end = 0
+    for figure in found["figures"]:
+        require_keys(figure, {"text", "start", "end", "supported_by"}, set(), "grounding figure")
+        require(end <= figure["start"] < figure["end"], "grounding figures overlap or are out of order")
+        end = figure["end"]
+        require(figure["text"] == text[figure["start"] : end], "a grounding figure does not stand where it says")
+        for support in figure["supported_by"]:
+            require_keys(support, {"call_id", "records"}, set(), "grounding support")
+    require(found["numbers"] == len(found["figures"]), "grounding counts its figures wrongly")
+    supported = sum(bool(figure["supported_by"]) for figure in found["figures"])
+    require(found["supported"] == supported, "grounding counts what is supported wrongly")
 
 
 def _check_tool_steps(response: Json) -> None:

@@ -69,6 +69,7 @@ def response_object(**changes: Any) -> Json:
         "tool_steps": [STEP],
         "health_records": [{"tool": "query_health_data", "data": {}}],
         "citations": [],
+        "grounding": {"numbers": 0, "supported": 0, "figures": []},
         "previous_response_id": None,
         "session_id": None,
         "store": True,
@@ -101,7 +102,11 @@ def response_object(**changes: Any) -> Json:
 def snapshot(final: Json) -> Json:
     """The response as it was when the turn began."""
     empty: Json = {"output": [], "tool_steps": [], "health_records": [], "output_text": "", "error": None}
-    return final | empty | {"status": "in_progress", "completed_at": None, "usage": None, "incomplete_details": None}
+    return (
+        final
+        | empty
+        | {"status": "in_progress", "completed_at": None, "usage": None, "incomplete_details": None, "grounding": None}
+    )
 
 
 def item_events(index: int, item: Json) -> list[Json]:

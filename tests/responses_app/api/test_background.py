@@ -53,7 +53,7 @@ def test_it_is_answered_at_once_and_polled(api: httpx.Client, script: Script, up
     gate.set()
     done = ended(api, queued["id"])
     assert (done["status"], done["output_text"], done["background"]) == ("completed", "Hello.", True)
-    changed = ("status", "completed_at", "output", "output_text", "usage")
+    changed = ("status", "completed_at", "output", "output_text", "usage", "grounding")
     assert without(done, *changed) == without(queued, *changed)
 
 
