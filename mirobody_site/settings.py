@@ -160,6 +160,8 @@ BUILTIN_TOOLS = env.list(
     "BUILTIN_TOOLS",
     default=["query_health_data", "list_family_members", "list_clinical_records", "summarize_health_data"],
 )
+# Tests and development only: lets addresses that come from callers, models or pages reach this machine and its network.
+EGRESS_ALLOW_PRIVATE = env.bool("EGRESS_ALLOW_PRIVATE", default=False)
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
