@@ -158,8 +158,17 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
 FILE_UPLOAD_MAX_MEMORY_SIZE = REQUEST_BODY_BYTES
 BUILTIN_TOOLS = env.list(
     "BUILTIN_TOOLS",
-    default=["query_health_data", "list_family_members", "list_clinical_records", "summarize_health_data"],
+    default=[
+        "query_health_data",
+        "list_family_members",
+        "list_clinical_records",
+        "summarize_health_data",
+        "search_medical_evidence",
+        "read_source",
+    ],
 )
+EUROPE_PMC_URL = env.str("EUROPE_PMC_URL", default="https://www.ebi.ac.uk/europepmc/webservices/rest")
+CLINICAL_TRIALS_URL = env.str("CLINICAL_TRIALS_URL", default="https://clinicaltrials.gov/api/v2")
 # Tests and development only: lets addresses that come from callers, models or pages reach this machine and its network.
 EGRESS_ALLOW_PRIVATE = env.bool("EGRESS_ALLOW_PRIVATE", default=False)
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")

@@ -16,12 +16,14 @@ Arguments = Mapping[str, Json]
 class ToolContext:
     """Who is asking and about whom. Comes from the authenticated request alone; no tool argument can change it.
 
-    ``subject_id`` is ``None`` for a Subject that has never been written to: it has no data. ``now`` is aware.
+    ``subject_id`` is ``None`` for a Subject that has never been written to: it has no data. ``now`` is aware. ``user``
+    is the Subject's name, for a tool that writes, where it is known.
     """
 
     account_id: int
     subject_id: int | None
     now: datetime
+    user: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

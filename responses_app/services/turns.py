@@ -269,7 +269,7 @@ def _history(order: TurnOrder) -> list[Entry]:
 
 
 def _server_tools(order: TurnOrder, stop_requested: Callable[[], bool]) -> ServerTools:
-    context = ToolContext(order.account_id, order.subject_id, timezone.now())
+    context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
     return ServerTools(_tools_of_turn(order.request), context, stop_requested)
 
 

@@ -1,4 +1,4 @@
-"""The one way out reaches public addresses alone, whatever addresses, redirects and name services say, within bounds."""
+"""The one way out reaches public addresses alone, within bounds, whatever addresses, redirects and names say."""
 
 import gzip
 import ssl

@@ -1,0 +1,1 @@
+"""Medical evidence from public services: literature, guidelines, registered trials. The tools over it are in tools/."""
