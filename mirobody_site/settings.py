@@ -209,5 +209,7 @@ LOGGING = {
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING", "filters": ["task_result"]},
         "httpx": {"level": "WARNING"},
+        # Its lines hold addresses, and with them what was searched for.
+        "urllib3": {"level": "CRITICAL"},
     },
 }

@@ -37,10 +37,14 @@ _COUNTS = frozenset({"count", "checked", "low", "high", "excluded", "pairs", "da
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a tool gave in the turn, by the id of its call: a JSON value, or text."""
+    """What a tool gave in the turn, by the id of its call: a JSON value, or text.
+
+    ``named``: the records in it may be named. Those of an earlier response may not: only that one is told when they go.
+    """
 
     call_id: str
     data: Any
+    named: bool = True
 
 
 class _Place(NamedTuple):
@@ -106,7 +110,7 @@ class _Results:
         found: dict[_Measure, dict[tuple[float, _Place], None]] = defaultdict(dict)
         for one in evidence:
             for measure, value, record in _numbers(one.data):
-                found[measure][abs(value), _Place(one.call_id, record)] = None
+                found[measure][abs(value), _Place(one.call_id, record if one.named else None)] = None
         self._numbers = {measure: sorted(numbers, key=lambda number: number[0]) for measure, numbers in found.items()}
         self._known: dict[tuple[float, float, str | None], list[_Place]] = {}
 

@@ -299,5 +299,5 @@ def given_before(entries: Sequence[Entry]) -> list[Evidence]:
             case Message("user"):
                 break
             case CallOutput(failed=False):
-                given.append(Evidence(entry.call_id, entry.output))
+                given.append(Evidence(entry.call_id, entry.output, named=False))
     return given[::-1]

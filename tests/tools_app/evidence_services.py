@@ -38,7 +38,9 @@ PREPRINT = article("PPR500001", "An early word", source="PPR", pubTypeList={"pub
 PREPRINT.pop("pmid")
 GUIDELINE = article("36000003", "Care of made-up disease", pubTypeList={"pubType": ["Practice Guideline"]})
 FULL_TEXT = b"""<?xml version="1.0"?><!DOCTYPE article [<!ENTITY e "expanded">]>
-<article><front><article-meta/></front><body><sec><title>Methods</title><p>We asked <b>412</b> people.</p></sec>
+<article><front><article-meta/></front><body><sec><title>Methods</title><p>We asked <b>412</b> people:
+<list><list-item><p>once</p></list-item></list></p>
+<table-wrap><table><tr><th>Arm</th><td>206</td></tr></table></table-wrap></sec>
 <sec><title>Results</title><p>Their HbA1c fell.</p></sec></body></article>"""
 TRIAL: Json = {
     "protocolSection": {

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from tools_app.evidence.service import get_json, unreadable
-from tools_app.evidence.sources import Kind, Source, search_words
+from tools_app.evidence.sources import Kind, Source, citable, search_words
 
 NAME = "ClinicalTrials.gov"
 
@@ -35,7 +35,7 @@ def search(query: str, limit: int, since_year: int | None, status: str | None = 
     studies = answer.get("studies") if answer else None
     if answer is None or not isinstance(studies, list):
         raise unreadable(NAME)
-    return [_source(study) for study in studies[:limit]], int(answer.get("totalCount", len(studies)))
+    return citable(_source(study) for study in studies[:limit]), int(answer.get("totalCount", len(studies)))
 
 
 def trial(identifier: str) -> Source | None:

@@ -11,7 +11,7 @@ _CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I)
 _MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 # Text encodings of Python that no page is written in; decoding some of them takes time with the square of the length.
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
+_BLOCKS = ".//*[self::title or self::p or self::tr][not(ancestor::p or ancestor::tr)]"
 
 
 def decoded(body: bytes, content_type: str) -> str:
@@ -51,7 +51,7 @@ def fragment_text(markup: str) -> str:
 
 
 def article_text(xml: bytes) -> str:
-    """The body of an article in JATS XML: titles and paragraphs of its sections. Raises ValueError for what is none."""
+    """The body of an article in JATS XML: titles, paragraphs and table rows. Raises ValueError for what is none."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
         root = etree.fromstring(xml, parser)
@@ -60,5 +60,11 @@ def article_text(xml: bytes) -> str:
     body = root.find(".//body")
     if body is None:
         return ""
-    parts = ("".join(element.itertext()) for element in body.iter("title", "p"))
-    return _BLANK_LINES.sub("\n", "\n".join(" ".join(part.split()) for part in parts)).strip()
+    parts = (_block(element) for element in body.xpath(_BLOCKS))
+    return "\n".join(part for part in parts if part)
+
+
+def _block(element: etree._Element) -> str:
+    """The text of a paragraph or title, or the cells of a table's row."""
+    pieces = element.xpath("./td | ./th") if element.tag == "tr" else [element]
+    return " | ".join(" ".join("".join(piece.itertext()).split()) for piece in pieces)

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from tools_app.evidence.documents import article_text, fragment_text
 from tools_app.evidence.service import get, get_json, unreadable
-from tools_app.evidence.sources import Kind, Source, search_words, shortened
+from tools_app.evidence.sources import Kind, Source, citable, search_words, shortened
 
 NAME = "Europe PMC"
 AUTHOR_CHARACTERS = 200
@@ -33,8 +33,8 @@ def search(kind: Kind, query: str, limit: int, since_year: int | None) -> tuple[
     if since_year is not None:
         terms += f" AND FIRST_PDATE:[{since_year}-01-01 TO 3000-12-31]"
     answer = _asked(terms, limit)
-    articles = [_source(found) for found in _results(answer)]
-    return articles[:limit], int(answer.get("hitCount", 0))
+    articles = citable(_source(found) for found in _results(answer)[:limit])
+    return articles, int(answer.get("hitCount", 0))
 
 
 def article(identifier: str) -> Source | None:

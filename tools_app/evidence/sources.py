@@ -1,6 +1,7 @@
 """What a piece of medical evidence is, whichever service it comes from, and its short reference."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -63,6 +64,11 @@ class Source:
 def shortened(text: str, most: int) -> str:
     """The text, or its beginning with an ellipsis in its end."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def citable(sources: Iterable[Source]) -> list[Source]:
+    """Those that can be referred to, and so be read."""
+    return [source for source in sources if source.title and _REF.fullmatch(source.ref)]
 
 
 def split_ref(ref: str) -> tuple[Kind, str]:

@@ -103,7 +103,10 @@ def test_a_callers_own_output_and_what_was_found_before_the_handoff_support(api:
     handoff = create(api, input=script(Step(calls=[GLUCOSE, PHONE]), answer), tools=[LOOKUP])
     response = resume(api, handoff, '{"price": 120, "note": "or 37.5 later"}')
     assert marks(response) == {"6.13": True, "120": True, "37.5": True, "11": False}
-    assert response["grounding"]["figures"][1]["supported_by"][0]["call_id"] == calls_of(handoff)[0]["call_id"]
+    found, price = (figure["supported_by"] for figure in response["grounding"]["figures"][:2])
+    # Their records are named where they were looked up; there alone they can be forgotten.
+    assert found == [{"call_id": handoff["tool_steps"][0]["call_id"], "records": []}]
+    assert price == [{"call_id": calls_of(handoff)[0]["call_id"], "records": []}]
 
 
 def resume(api: httpx.Client, handoff: dict[str, Any], output: str) -> dict[str, Any]:
@@ -147,3 +150,15 @@ def test_a_deleted_records_id_goes_from_the_grounding(api: httpx.Client, script:
         assert shown["grounding"]["figures"][0]["supported_by"][0]["records"] == []
         sweep_expired()
     assert gone not in Response.objects.get(pk=response["id"]).body
+
+
+def test_a_revoked_share_takes_the_ids_it_showed(api: httpx.Client, script: Script) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    api.post("/v1/shares", json={"user": "marvin", "with": "ann", "scope": "all"})
+    theirs = Call("query_health_data", {"indicators": ["ferritin"], "member": "marvin"})
+    response = create(api, input=script(Step(calls=[theirs]), Step(text=["It is 51.5 ng/mL."])), user="ann")
+    (record,) = response["grounding"]["figures"][0]["supported_by"][0]["records"]
+    api.delete("/v1/shares", params={"user": "marvin", "with": "ann"})
+    assert record not in str(retrieve(api, response["id"]))
+    sweep_expired()
+    assert record not in Response.objects.get(pk=response["id"]).body
