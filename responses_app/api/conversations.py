@@ -1,5 +1,6 @@
 """The doors of sessions and of Subjects: authenticate, read the path, call one service, render."""
 
+import re
 import unicodedata
 from functools import cache
 from typing import cast
@@ -22,6 +23,7 @@ from responses_app.services.session_ending import end_session, session_listing
 from tools_app.records.subjects import change_subject
 
 MAX_DISPLAY_NAME_LENGTH = 200
+_NAMED = re.compile(rb"/v1/(?:sessions|subjects)/([^/]+)/?")
 DEFAULT_SUBJECT = "@default"
 """How a path names an account's default Subject."""
 
@@ -122,10 +124,16 @@ def _account_id(request: Request) -> int:
 
 
 def _last_segment(request: Request) -> str:
-    """The name at the end of the path as the caller wrote it, so that it may hold an escaped slash."""
-    raw = cast(ASGIRequest, request._request).scope["raw_path"]
+    """The name at the end of the path as the caller wrote it, so that it may hold an escaped slash.
+
+    A name with a plain one is none: taking what stands after it would find, and erase, somebody else.
+    """
+    scope = cast(ASGIRequest, request._request).scope
+    path = _NAMED.fullmatch(scope["raw_path"].removeprefix(scope.get("root_path", "").encode()))
+    if path is None:
+        raise NotFoundError("There is nothing at this address; a slash in a name is written %2F.")
     try:
-        return unquote(raw.rstrip(b"/").rsplit(b"/", 1)[-1].decode("ascii"), errors="strict")
+        return unquote(path[1].decode("ascii"), errors="strict")
     except UnicodeDecodeError:
         raise NotFoundError("The path is not valid UTF-8.") from None
 

@@ -3,6 +3,7 @@
 import threading
 
 import httpx
+import pytest
 
 from responses_app.models import Conversation, Response, Session
 from tests.responses_app.api.conftest import (
@@ -135,3 +136,34 @@ def test_an_erased_person_is_gone_and_may_start_anew(api: httpx.Client) -> None:
     assert api.get("/v1/data", params={"user": "eve"}).json()["data"] == []
     assert create(api, input="One", session_id="s", user="eve")["previous_response_id"] is None
     assert not Conversation.objects.filter(responses=response["id"]).exists()
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "subjects/ann/eve",
+        "subjects/ann//eve",
+        "subjects//eve",
+        "subjects/eve//",
+        "subjects//",
+        "subjects/x/subjects/eve",
+        "subjects/v1/subjects/eve",
+        "sessions/s/eve",
+        "sessions//",
+    ],
+)
+def test_a_slash_that_is_not_escaped_names_nobody(api: httpx.Client, method: str, path: str) -> None:
+    for name in ("eve", "subjects", "sessions"):
+        write_record(api, "glucose", "5.4 mmol/L", user=name)
+    response = create(api, input="One", session_id="eve")
+    assert_error(api.request(method, f"/v1/{path}", params={"responses": "true"}), 404, "not_found")
+    assert retrieve(api, response["id"]) == response
+    for name in ("eve", "subjects", "sessions"):
+        assert api.get("/v1/data", params={"user": name}).json()["data"]
+
+
+def test_an_escaped_slash_is_part_of_a_persons_name(api: httpx.Client) -> None:
+    write_record(api, "glucose", "5.4 mmol/L", user="ann/eve")
+    assert api.get("/v1/subjects/ann%2Feve/").json()["subject"] == "ann/eve"
+    assert api.delete("/v1/subjects/ann%2Feve").json()["subject"] == "ann/eve"
