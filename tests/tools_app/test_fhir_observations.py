@@ -239,6 +239,8 @@ def test_a_day_is_the_subjects(api: httpx.Client, account: Account) -> None:
         ({"_offset": "-1"}, "invalid_value", "_offset"),
         ({"code": "a\x00"}, "invalid_value", "code"),
         ({"code": "a," * 200}, "invalid_value", "code"),
+        ({"code": ["a"] * 11}, "too_many_items", "code"),
+        ({"date": ["gt2026-01-01T00:00:00Z"] * 900}, "too_many_items", "date"),
         ({"category": "laboratory"}, "unsupported_parameter", "category"),
     ],
 )

@@ -21,6 +21,8 @@ from tools_app.records.times import Moment, read_moment
 
 KNOWN = frozenset({"user", "code", "date", "_count", "_offset", "_format"})
 MAX_CODES = 100
+MAX_REPEATS = 10
+"""How often ``code`` and ``date`` may each be given: all of them must hold, and each costs the database a condition."""
 _DATE = re.compile(r"(eq|ge|gt|le|lt)?([0-9].*)")
 
 
@@ -41,11 +43,19 @@ def read_page(query: QueryDict) -> tuple[int, int]:
 
 def matching(records: HealthRecordQuerySet, query: QueryDict, zone: ZoneInfo) -> HealthRecordQuerySet:
     """The records that fit ``code`` and every ``date``. Raises InvalidRequestError naming the parameter."""
-    for text in query.getlist("code"):
+    for text in _given(query, "code"):
         records = records.filter(loinc_code__in=_codes(text))
-    for text in query.getlist("date"):
+    for text in _given(query, "date"):
         records = _dated(records, text, zone)
     return records
+
+
+def _given(query: QueryDict, name: str) -> Sequence[str]:
+    texts = query.getlist(name)
+    if len(texts) > MAX_REPEATS:
+        message = f"{name} must be given at most {MAX_REPEATS} times."
+        raise InvalidRequestError(message, code="too_many_items", param=name)
+    return texts
 
 
 def _codes(text: str) -> Sequence[str]:
