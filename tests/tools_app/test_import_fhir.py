@@ -273,6 +273,115 @@ def test_a_clinical_resource_that_is_not_taken(
     assert skipped(run(account, written(tmp_path, pat.condition(**fields)))) == {("Condition", reason): 1}
 
 
+NOT_TAKEN = ("Medication", "Claim")
+ABSENT = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
+
+
+def without(resource: Json, name: str) -> Json:
+    """What FHIR requires is not there, and an extension says why, as FHIR allows."""
+    return {key: value for key, value in resource.items() if key != name} | {f"_{name}": ABSENT}
+
+
+def test_a_status_that_is_said_to_be_unknown_is_none(account: Account, tmp_path: Path, pat: Patient) -> None:
+    taken = [pat.observation("2339-0", "Glucose", valueQuantity=quantity(5, "mmol/L")), *pat.others()]
+    stated = [without(one, "status") for one in taken if "status" in one and one["resourceType"] not in NOT_TAKEN]
+    run(account, written(tmp_path, *stated))
+    assert len(stated) > 6
+    assert len(rows_of_account(account)) == 1
+    assert {record.status for record in clinical(account)} == {""}
+    assert len(clinical(account)) == len(stated) - 1
+
+
+def rows_of_account(account: Account) -> list[HealthRecord]:
+    return list(HealthRecord.objects.filter(subject__account_id=account.id))
+
+
+def test_a_note_without_its_text_says_nothing(account: Account, tmp_path: Path, pat: Patient) -> None:
+    run(account, written(tmp_path, pat.condition(note=[{"_text": ABSENT}, {"text": "Mild."}])))
+    assert [record.text for record in clinical(account)] == ["Mild."]
+
+
+BAD_CODES: list[Any] = ["x", 5, [], {"coding": 5}, {"coding": ["x"]}, {"coding": {"a": 1}}, {"text": ["x"]}]
+
+
+@pytest.mark.parametrize("code", BAD_CODES, ids=str)
+def test_what_is_referred_to_may_be_no_fhir(account: Account, tmp_path: Path, pat: Patient, code: Any) -> None:
+    referred = {"resourceType": "Medication", "id": "m", "code": code}
+    inside = {"contained": [referred, 5, {"id": {}}]}
+    run(
+        account,
+        written(
+            tmp_path,
+            pat.about(
+                "MedicationStatement",
+                status="active",
+                medicationReference={"reference": "#m", "display": "Metformin"},
+                **inside,
+            ),
+            pat.about(
+                "Procedure",
+                status="completed",
+                code={"text": "Biopsy"},
+                reasonReference=[{"reference": "#m"}, {"reference": "#m", "display": "Lump"}],
+                **inside,
+            ),
+        ),
+    )
+    # A contained resource that is no FHIR makes the one it is in none either.
+    assert clinical(account) == []
+    run(
+        account,
+        bundle_file(
+            tmp_path,
+            referred,
+            pat.about(
+                "MedicationStatement",
+                status="active",
+                medicationReference={"reference": "Medication/m", "display": "Metformin"},
+            ),
+            pat.about(
+                "Procedure",
+                status="completed",
+                code={"text": "Biopsy"},
+                reasonReference=[{"reference": "Medication/m"}],
+            ),
+        ),
+    )
+    assert [(record.display, record.text) for record in clinical(account)] == [("Metformin", ""), ("Biopsy", "")]
+
+
+@pytest.mark.parametrize("odd", [5, "x", {"a": 1}, [5], [{"id": {}, "system": 1, "value": []}]], ids=str)
+def test_what_leads_to_a_patient_may_be_no_fhir(account: Account, tmp_path: Path, odd: Any) -> None:
+    patient = {"resourceType": "Patient", "id": "p", "identifier": odd}
+    by_number = {"resourceType": "Procedure", "subject": {"identifier": {"system": "s", "value": "v"}}}
+    refused(account, bundle_file(tmp_path, patient, by_number), "more than one patient")
+    by_contained = {"resourceType": "Procedure", "subject": {"reference": "#p"}, "contained": odd}
+    refused(account, bundle_file(tmp_path, patient, by_contained), "more than one patient")
+
+
+def bundle_file(folder: Path, *resources: Json) -> Path:
+    path = folder / "bundle.json"
+    entries = [{"resource": resource} for resource in resources]
+    path.write_text(json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}))
+    return path
+
+
+def test_many_references_to_many_are_looked_up_at_once(account: Account, tmp_path: Path) -> None:
+    many = 20_000
+    patient = {"resourceType": "Patient", "id": "p", "identifier": [{"value": str(number)} for number in range(many)]}
+    named = [
+        {"resourceType": "Basic"},
+        *({"resourceType": "Procedure", "subject": {"identifier": {"value": "7"}}},) * many,
+    ]
+    document = documents.Document([documents.Entry("", one) for one in (patient, *named)])
+    document.check_one_patient(named)
+    within = {"contained": [{"resourceType": "Condition", "id": str(number)} for number in range(many)]}
+    for number in range(many):
+        found = document.resolve(f"#{number}", within)
+        assert found
+        assert found.resource["id"] == str(number)
+
+
 def test_a_refuted_condition_is_not_an_active_one(account: Account, tmp_path: Path, pat: Patient) -> None:
     run(account, written(tmp_path, pat.condition(verificationStatus={"coding": [{"code": "refuted"}]})))
     (record,) = clinical(account)

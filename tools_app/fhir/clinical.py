@@ -19,6 +19,7 @@ from tools_app.fhir.parsing import (
     all_words,
     check_plain,
     check_valid,
+    checked_concept,
     codings,
     notes,
     words,
@@ -179,7 +180,7 @@ def _medication_request(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.MEDICATION,
         _medicine(resource, document),
-        resource["status"],
+        resource.get("status", ""),
         resource.get("authoredOn"),
         None,
         (
@@ -195,7 +196,7 @@ def _medication_statement(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.MEDICATION,
         _medicine(resource, document),
-        resource["status"],
+        resource.get("status", ""),
         resource.get("effectiveDateTime") or period.get("start") or resource.get("dateAsserted"),
         period.get("end"),
         (
@@ -211,9 +212,13 @@ def _medicine(resource: Resource, document: Document) -> Resource:
     reference = resource.get("medicationReference", {})
     if given or not reference:
         return given
-    found = document.resolve(reference.get("reference", ""), resource)
-    code = found.resource.get("code", {}) if found else {}
-    return code if isinstance(code, dict) and words(code) else {"text": reference.get("display", "")}
+    code = _code_of(document.resolve(reference.get("reference", ""), resource))
+    return code if words(code) else {"text": reference.get("display", "")}
+
+
+def _code_of(referred: Entry | None) -> Resource:
+    """The code of what is referred to, which was not checked as FHIR, unlike the resource itself."""
+    return checked_concept(referred.resource.get("code")) if referred else {}
 
 
 def _dosage(dosage: Resource) -> str:
@@ -237,19 +242,14 @@ def _reasons(resource: Resource, document: Document) -> str:
 def _referred(references: Iterable[Resource], resource: Resource, document: Document) -> Iterator[str]:
     for reference in references:
         found = document.resolve(reference.get("reference", ""), resource)
-        code = found.resource.get("code") if found else None
-        try:
-            yield reference.get("display") or (words(code) if isinstance(code, dict) else "")
-        except (AttributeError, TypeError):
-            # What is referred to was not checked as FHIR, unlike the resource itself.
-            yield ""
+        yield reference.get("display") or words(_code_of(found))
 
 
 def _immunization(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.IMMUNIZATION,
         resource.get("vaccineCode", {}),
-        resource["status"],
+        resource.get("status", ""),
         resource.get("occurrenceDateTime"),
         None,
         (_line("Given", resource.get("occurrenceString")), *notes(resource)),
@@ -261,7 +261,7 @@ def _procedure(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.PROCEDURE,
         resource.get("code", {}),
-        resource["status"],
+        resource.get("status", ""),
         resource.get("performedDateTime") or period.get("start"),
         period.get("end"),
         (
@@ -280,7 +280,7 @@ def _encounter(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.ENCOUNTER,
         concept,
-        resource["status"],
+        resource.get("status", ""),
         period.get("start"),
         period.get("end"),
         (
@@ -296,7 +296,7 @@ def _report(resource: Resource, document: Document) -> Fact:
     return Fact(
         ClinicalKind.REPORT,
         resource["code"],
-        resource["status"],
+        resource.get("status", ""),
         resource.get("effectiveDateTime") or period.get("start") or resource.get("issued"),
         period.get("end"),
         (
@@ -311,12 +311,13 @@ def _document(resource: Resource, document: Document) -> Fact:
     attachments = [content["attachment"] for content in resource.get("content", [])]
     title = next((one["title"] for one in attachments if "title" in one), "")
     concept = resource.get("type") or {"text": resource.get("description") or title}
-    status = resource.get("docStatus") or resource["status"]
+    current = resource.get("status", "")
+    status = resource.get("docStatus") or current
     period = resource.get("context", {}).get("period", {})
     return Fact(
         ClinicalKind.DOCUMENT,
         concept,
-        _MISTAKE if _MISTAKE in (resource["status"], status) else status,
+        _MISTAKE if _MISTAKE in (current, status) else status,
         resource.get("date") or period.get("start"),
         None,
         (resource.get("description"), *_attached(attachments)),

@@ -52,24 +52,38 @@ class Document:
 
     entries: Sequence[Entry]
     _by_name: dict[str, Entry] = field(default_factory=dict)
+    _patients: dict[str, str] = field(default_factory=dict)
+    _contained: dict[int, dict[str, Entry]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for entry in self.entries:
             for name in (entry.full_url, entry.local_name):
                 if name:
                     self._by_name.setdefault(name, entry)
+            if entry.type == "Patient":
+                for identifier in _objects(entry.resource.get("identifier")):
+                    self._patients.setdefault(_identifier_key(identifier), _patient_key(entry))
 
     def resolve(self, reference: str, within: Resource) -> Entry | None:
         """The resource that ``reference`` names, of those in the file and those contained in ``within``."""
         if reference.startswith("#"):
-            contained = (one for one in within.get("contained", []) if isinstance(one, dict))
-            return next((Entry("", one) for one in contained if one.get("id") == reference[1:]), None)
+            return self._contained_in(within).get(reference[1:])
         name = _unversioned(reference)
         if name in self._by_name:
             return self._by_name[name]
         local = self._by_name.get("/".join(name.rsplit("/", 2)[-2:]))
         # The same id on another server is another resource.
         return local if local and not local.full_url else None
+
+    def _contained_in(self, resource: Resource) -> dict[str, Entry]:
+        """By id; found once, since a resource may refer to each of many."""
+        found = self._contained.get(id(resource))
+        if found is None:
+            found = self._contained[id(resource)] = {}
+            for one in _objects(resource.get("contained")):
+                if isinstance(one.get("id"), str):
+                    found.setdefault(one["id"], Entry("", one))
+        return found
 
     def check_one_patient(self, about: Sequence[Resource]) -> None:
         """Raises BadFile when the file's patients and those that the resources are ``about`` are not one and the same.
@@ -93,12 +107,8 @@ class Document:
         identifier = subject.get("identifier")
         if not isinstance(identifier, dict):
             return ""
-        wanted = (identifier.get("system"), identifier.get("value"))
-        for entry in self.entries:
-            identifiers = entry.resource.get("identifier", []) if entry.type == "Patient" else []
-            if any(isinstance(one, dict) and (one.get("system"), one.get("value")) == wanted for one in identifiers):
-                return _patient_key(entry)
-        return json.dumps(wanted)
+        key = _identifier_key(identifier)
+        return self._patients.get(key, key)
 
     def is_about_a_patient(self, resource: Resource) -> bool:
         """Whether its subject may be a patient; a group, a device or a place is none."""
@@ -202,6 +212,15 @@ def _without_nulls(value: Any) -> Any:
 def _subject(resource: Resource) -> Resource:
     subject = resource.get("subject", resource.get("patient"))
     return subject if isinstance(subject, dict) else {}
+
+
+def _objects(values: Any) -> Iterator[Resource]:
+    """The objects of what should be a list of them; nobody has checked it yet."""
+    return (one for one in values if isinstance(one, dict)) if isinstance(values, list) else iter(())
+
+
+def _identifier_key(identifier: Resource) -> str:
+    return json.dumps((identifier.get("system"), identifier.get("value")), sort_keys=True)
 
 
 def _patient_key(patient: Entry) -> str:

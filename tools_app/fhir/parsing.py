@@ -24,6 +24,16 @@ def check_valid(resource: Resource) -> None:
         raise Unusable(f"not valid FHIR: {_place(error)}") from None
 
 
+def checked_concept(value: Any) -> Resource:
+    """A CodeableConcept of a resource that was not checked itself; an empty one when it is not valid."""
+    try:
+        _model("CodeableConcept").model_validate(value)
+    except ValidationError:
+        return {}
+    concept: Resource = value
+    return concept
+
+
 def _place(error: ValidationError) -> str:
     """The path of the first element that is wrong. What is no element of FHIR is the file's own word and stays out."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
@@ -68,4 +78,6 @@ def all_words(concepts: Any) -> str:
 def notes(resource: Resource) -> Iterator[str]:
     """The texts of a resource's annotations."""
     for note in resource.get("note", []):
-        yield note["text"]
+        # What FHIR requires may be replaced by an extension that says why it is absent.
+        if "text" in note:
+            yield note["text"]

@@ -39,8 +39,9 @@ def readings_of(observation: Resource) -> Iterator[CodedRecord | Unusable]:
 
 
 def _times(observation: Resource) -> dict[str, Any]:
-    if observation["status"] in _NOT_RESULTS:
-        raise Unusable(f"status is {observation['status']}")
+    status = observation.get("status")
+    if status in _NOT_RESULTS:
+        raise Unusable(f"status is {status}")
     period = observation.get("effectivePeriod", {})
     time = observation.get("effectiveDateTime") or observation.get("effectiveInstant") or period.get("start")
     if not time:
