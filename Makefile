@@ -16,7 +16,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site tests/faults
 
-.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain check format
+.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain bench-health check format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -62,6 +62,10 @@ bench-soak: $(VENV)/dev.stamp
 bench-chain: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) bench/deep_chain.py
 	@$(ON_POSTGRES) $(PYTHON) bench/deep_chain.py
+
+# How fast a person's million readings are asked about, and records taken in, on Postgres: about two minutes.
+bench-health: $(VENV)/dev.stamp
+	@$(ON_POSTGRES) $(PYTHON) bench/health_queries.py
 
 # Format, lint, types, floors of the house, missing migrations.
 check: $(VENV)/dev.stamp

@@ -13,7 +13,10 @@ def run_tool(spec: ToolSpec, context: ToolContext, arguments: Arguments) -> Tool
     Raises TryDifferently when they do not fit its schema, in words that do not repeat them, and what the tool raises.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
-    error = next(Draft202012Validator(spec.parameters).iter_errors(given), None)
+    try:
+        error = next(Draft202012Validator(spec.parameters).iter_errors(given), None)
+    except ValueError:
+        raise TryDifferently("The arguments are nested too deeply.") from None
     if error is not None:
         raise TryDifferently(_in_words(error, spec))
     return spec.run(context, given)

@@ -40,5 +40,7 @@ def _parts(sql: str, sources: dict[str, Source]) -> Iterator[tuple[str, list[Any
 def _placed(source: Source) -> tuple[str, list[Any]]:
     if not isinstance(source, QuerySet):
         return "%s", [source]
-    inner, parameters = source.order_by().query.get_compiler(connection=connection).as_sql()
+    # A slice needs its order; without one an order only costs.
+    rows = source if source.query.is_sliced else source.order_by()
+    inner, parameters = rows.query.get_compiler(connection=connection).as_sql()
     return f"({inner})", list(parameters)

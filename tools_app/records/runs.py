@@ -11,6 +11,8 @@ from tools_app.records.limits import Limits
 from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord
 from tools_app.records.statistics import Readings, daily
 
+LOOKED_BACK_ON = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -100,7 +102,11 @@ def _at_places(readings: Readings, places: Sequence[int]) -> dict[int, HealthRec
 
 
 def latest_movement(readings: Readings) -> int:
-    """How many steps in one direction lead up to the newest reading: below zero for falls. Equal values end it."""
+    """How many steps in one direction lead up to the newest reading: below zero for falls. Equal values end it.
+
+    Looks at the newest thousand readings.
+    """
+    newest = readings.usable.annotate(v=F("canonical_number")).order_by(*NEWEST_FIRST)[:LOOKED_BACK_ON]
     rows = select(
         "SELECT direction, COUNT(*) FROM (SELECT direction, SUM(CASE WHEN direction = newest THEN 0 ELSE 1 END)"
         " OVER (ORDER BY place) AS broken FROM (SELECT place, direction,"
@@ -109,7 +115,7 @@ def latest_movement(readings: Readings) -> int:
         " CASE WHEN v > before THEN 1 WHEN v < before THEN -1 ELSE 0 END AS direction FROM (SELECT v, id, local_date,"
         " instant, LAG(v) OVER (ORDER BY local_date, instant, id) AS before FROM {rows} r) l"
         " WHERE before IS NOT NULL) s) t) u WHERE broken = 0 GROUP BY direction",
-        rows=readings.usable.annotate(v=F("canonical_number")).values("v", "id", "local_date", "instant"),
+        rows=newest.values("v", "id", "local_date", "instant"),
     )
     return sum(direction * steps for direction, steps in rows)
 

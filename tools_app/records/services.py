@@ -12,6 +12,7 @@ from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from tools_app.records.batch import Batch
+from tools_app.records.bulk import insert_readings
 from tools_app.records.clinical import ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.interpretation import fingerprinted, interpret
 from tools_app.records.models import HealthRecord, HealthRecordQuerySet, RecordRemoval, Retention
@@ -70,7 +71,7 @@ def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
 def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime) -> Ingested:
     """Keeps interpreted rows, all for the same time. The caller holds the Subject's lock in its transaction."""
     fresh = _without_known(fingerprinted(rows, subject), subject, now)
-    HealthRecord.objects.bulk_create(fresh)
+    insert_readings(fresh)
     standardized = sum(1 for row in fresh if row.loinc_code)
     return Ingested(ingested=len(fresh), standardized=standardized, duplicates=len(rows) - len(fresh))
 

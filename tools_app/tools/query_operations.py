@@ -44,6 +44,7 @@ from tools_app.tools.query_schema import MAX_GROUPS
 from tools_app.tools.query_times import Span
 from tools_app.tools.rendering import Scale, bound, change, landmark, number, percent, period, reading
 
+MAX_COUNTED = 10_000
 MAX_RUNS = 10
 MAX_LISTED = 100
 MAX_EMPTY_PERIODS = 200
@@ -120,10 +121,13 @@ def readings(asked: Asked) -> Answered:
     filtered = asked.inside.records.filter(asked.limits.certain)
     if query.order in ("highest", "lowest"):
         filtered = filtered.filter(canonical_number__isnull=False, comparator="")
-    count = filtered.count()
+    # The newest readings are not to wait for a count of millions.
+    count = filtered[:MAX_COUNTED].count() if query.operation == "latest" else filtered.count()
     first = query.offset if query.operation == "readings" else 0
     rows = list(filtered.order_by(*ORDERS[query.order])[first : first + query.page])
     result = heading(asked, count) | {"readings": [reading(row, asked.scale) for row in rows]}
+    if query.operation == "latest" and count == MAX_COUNTED:
+        result["count_is_at_least"] = True
     more = query.operation == "readings" and count > first + len(rows)
     return Answered(result, rows, more=more)
 
