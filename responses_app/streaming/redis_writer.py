@@ -42,6 +42,9 @@ LOOK_SECONDS = 0.5
 """How often the running logs are looked after."""
 _PACE_SECONDS = 0.005
 """The least time between two round trips: what many turns append meanwhile goes together. The first goes at once."""
+_PACE_SECONDS_OF_A_LOG = 0.001
+_MOST_PACE_SECONDS = 0.03
+"""The more turns speak at once, the more of it goes together."""
 _CLOSE_SECONDS = 5.0
 _THREAD_IDLE_SECONDS = 30.0
 _FAULT_KEPT_SECONDS = 60.0
@@ -50,6 +53,10 @@ _BYTES_AT_ONCE = 1024 * 1024
 _RESTORED_ENTRY_BYTES = 64 * 1024
 
 _writers: "weakref.WeakSet[RedisWriter]" = weakref.WeakSet()
+
+
+def _pace(logs: int) -> float:
+    return min(_MOST_PACE_SECONDS, max(_PACE_SECONDS, _PACE_SECONDS_OF_A_LOG * logs))
 
 
 class _Running:
@@ -239,7 +246,7 @@ class RedisWriter:
             except Exception:
                 log.exception("event log could not be written")
                 self._failed(dirty)
-            time.sleep(max(0.0, _PACE_SECONDS - (time.monotonic() - started)))
+            time.sleep(max(0.0, _pace(len(dirty)) - (time.monotonic() - started)))
 
     def _next_dirty(self) -> list[_Running] | None:
         """What is to be written, maybe nothing when it is time to look; None when the thread has nothing to do."""
