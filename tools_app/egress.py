@@ -215,7 +215,10 @@ def _last_32_bits(address: IPv6Address) -> IPv4Address:
 
 def _redirected(request: Request, url: Url, status: int, target: str) -> Request:
     """What to ask next. Raises AddressRefused."""
-    following = checked_url(urljoin(url.url, target))
+    try:
+        following = checked_url(urljoin(url.url, target))
+    except ValueError:
+        raise AddressRefused("It redirects to no valid address.") from None
     headers = {name.lower(): value for name, value in (request.headers or {}).items()}
     method, body = request.method, request.body
     if method not in ("GET", "HEAD") and status in (301, 302, 303):

@@ -4,6 +4,7 @@ import gzip
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
 from pytest_django import Settings
 
 from tests.tools_app.foreign_hosts import (
@@ -156,6 +160,27 @@ def test_a_redirect_to_what_is_no_web_address_is_refused(outside: Host, target: 
     outside.answer = redirects(target)
     with pytest.raises(AddressRefused):
         get(f"http://good.example:{outside.port}/")
+
+
+_PIECES = st.text("htps:/@[]%\\.0x17?#&é。 \ud800\x00\r\n\t", max_size=30)
+ADDRESSES = st.one_of(st.text(max_size=40), _PIECES.map("http://{}".format), _PIECES.map("//{}".format))
+
+
+@given(ADDRESSES)
+def test_any_address_is_asked_or_refused(url: str) -> None:
+    with suppress(EgressError), asked(Request(url), resolve=Names(nobody=[])) as reply:
+        pytest.fail(f"{reply.url} answered")
+
+
+@examples(deadline=None)
+@given(ADDRESSES.map(lambda text: text.encode("utf-8", "replace").translate(None, b"\r\n\x00")))
+def test_any_redirect_is_followed_or_refused(target: bytes) -> None:
+    with host(PRIVATE, lambda connection, seen: connection.sendall(head + target + b"\r\n\r\n")) as here:
+        head = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
+        url = f"http://{PRIVATE}:{here.port}/"
+        request = Request(url, trusted=origin_of(checked_url(url)))
+        with suppress(EgressError), asked(request, Limits(redirects=1), Names(**{"127_0_0_1": [[PRIVATE]]})):
+            pass
 
 
 def test_redirects_are_counted(outside: Host) -> None:
