@@ -30,6 +30,8 @@ ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 # The only headers that follow a redirect to another origin: whatever else a caller set may be a credential.
 _HARMLESS = frozenset({"accept", "accept-language", "user-agent"})
 _ATTACHED_TO_BODY = frozenset({"content-type", "content-length", "content-encoding"})
+# What says how a message is framed and whom it is for is never a caller's to set.
+_OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _CHUNK = 64 * 1024
 
 # What ``is_global`` lets pass, or does in some versions of Python. Source: IANA's special-purpose registries.
@@ -246,7 +248,7 @@ def _exchange(
                 request.method,
                 url.request_uri,
                 body=request.body,
-                headers={"accept-encoding": "gzip, deflate", **(request.headers or {})},
+                headers=_sent(request.headers or {}),
                 redirect=False,
                 retries=False,
                 preload_content=False,
@@ -258,6 +260,11 @@ def _exchange(
             response.close()
     finally:
         pool.close()
+
+
+def _sent(headers: Mapping[str, str]) -> dict[str, str]:
+    given = {name.lower(): value for name, value in headers.items() if name.lower() not in _OWN}
+    return given | {"accept-encoding": "gzip, deflate"}
 
 
 def _address(origin: Origin, resolve: Resolve, exempt: bool) -> tuple[int, Address]:

@@ -204,6 +204,22 @@ def test_credentials_stay_with_their_host(outside: Host) -> None:
     assert third.keys() & {name.lower() for name in SECRETS} == {"accept"}
 
 
+def test_how_a_message_is_framed_is_not_the_callers_to_say(outside: Host) -> None:
+    own = {"Host": "evil.example", "Content-Length": "5", "Transfer-Encoding": "chunked", "Accept-Encoding": "br"}
+    get(f"http://good.example:{outside.port}/", headers=own | {"X-Other": "kept"})
+    (seen,) = outside.asked
+    assert seen.headers["host"] == f"good.example:{outside.port}"
+    assert not seen.headers.keys() & {"content-length", "transfer-encoding"}
+    assert (seen.headers["accept-encoding"], seen.headers["x-other"]) == ("gzip, deflate", "kept")
+
+
+@pytest.mark.parametrize("header", [{"X-A": "b\r\nX-C: d"}, {"X-A\r\nX-C": "d"}, {"X A": "b"}, {"X-A": "b\x00"}])
+def test_a_header_cannot_smuggle_another(outside: Host, header: dict[str, str]) -> None:
+    with suppress(EgressError):
+        get(f"http://good.example:{outside.port}/", headers=header)
+    assert all("x-c" not in seen.headers for seen in outside.asked)
+
+
 def test_what_was_sent_goes_to_no_other_host(outside: Host) -> None:
     elsewhere = f"http://other.example:{outside.port}/end"
     outside.answer = by_path(start=redirects(elsewhere, "307 Temporary Redirect"), end=replies("200 OK"))
