@@ -11,7 +11,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -33,6 +33,7 @@ _ATTACHED_TO_BODY = frozenset({"content-type", "content-length", "content-encodi
 # What says how a message is framed and whom it is for is never a caller's to set.
 _OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _CHUNK = 64 * 1024
+_MOST_ADDRESSES = 4
 
 # What ``is_global`` lets pass, or does in some versions of Python. Source: IANA's special-purpose registries.
 _RESERVED_IPV4 = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"))
@@ -239,9 +240,9 @@ def _exchange(
 ) -> Iterator[urllib3.BaseHTTPResponse]:
     """One request and its answer, on a connection of its own."""
     origin = origin_of(url)
-    address = _address(origin, resolve, exempt=origin == request.trusted)
+    addresses = _addresses(origin, resolve, exempt=origin == request.trusted)
     with deadline.translated():
-        pool = _pool(origin, partial(deadline.connect, address, limits.connect_seconds))
+        pool = _pool(origin, partial(deadline.connect, addresses, limits.connect_seconds))
     try:
         with deadline.translated():
             response = pool.urlopen(
@@ -267,8 +268,8 @@ def _sent(headers: Mapping[str, str]) -> dict[str, str]:
     return given | {"accept-encoding": "gzip, deflate"}
 
 
-def _address(origin: Origin, resolve: Resolve, exempt: bool) -> tuple[int, Address]:
-    """The first answer for the origin's host, all of which have to be public. Raises AddressRefused and Unreachable."""
+def _addresses(origin: Origin, resolve: Resolve, exempt: bool) -> Sequence[tuple[int, Address]]:
+    """The answers for the origin's host, all of which have to be public. Raises AddressRefused and Unreachable."""
     try:
         answers = resolve(origin.host.strip("[]"), origin.port)
     except OSError:
@@ -278,7 +279,7 @@ def _address(origin: Origin, resolve: Resolve, exempt: bool) -> tuple[int, Addre
     allowed = exempt or settings.EGRESS_ALLOW_PRIVATE
     if not allowed and not all(is_public(str(address[0])) for _, address in answers):
         raise AddressRefused("Its host resolves to a non-public address.")
-    return answers[0]
+    return answers
 
 
 Connect = Callable[[], socket.socket]
@@ -329,13 +330,18 @@ class _Deadline:
             raise TimedOut("It did not answer in time.")
         return left
 
-    def connect(self, address: tuple[int, Address], seconds: float) -> socket.socket:
-        """A connection to the address. Raises OSError."""
-        family, where = address
+    def connect(self, addresses: Sequence[tuple[int, Address]], seconds: float) -> socket.socket:
+        """A connection to the first of the addresses that takes one. Raises OSError and TimedOut."""
+        for family, address in addresses[:_MOST_ADDRESSES]:
+            with suppress(OSError):
+                return self._connected(family, address, seconds)
+        raise ConnectionError
+
+    def _connected(self, family: int, address: Address, seconds: float) -> socket.socket:
         connection = socket.socket(family, socket.SOCK_STREAM)
         try:
             connection.settimeout(min(seconds, self.remaining()))
-            connection.connect(where)
+            connection.connect(address)
             self._watch(connection)
         except BaseException:
             connection.close()
@@ -353,10 +359,8 @@ class _Deadline:
         with self._lock:
             self._passed = True
             for connection in self._connections:
-                try:
+                with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
 
     @contextmanager
     def translated(self) -> Iterator[None]:

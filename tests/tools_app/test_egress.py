@@ -321,6 +321,11 @@ def test_a_broken_answer_is_told(outside: Host, answer: bytes) -> None:
         get(f"http://good.example:{outside.port}/")
 
 
+def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch, outside: Host) -> None:
+    monkeypatch.setattr(egress, "is_public", lambda address: address != PRIVATE)
+    assert get(f"http://two.example:{outside.port}/", names=Names(two_example=[["127.0.0.3", PUBLIC]]))[1] == b"hello"
+
+
 def test_a_host_that_is_not_there_is_told(outside: Host) -> None:
     with pytest.raises(Unreachable):
         get("http://unknown.example/")
