@@ -4,7 +4,6 @@ What is fetched and why is the caller's. The address is looked up once, checked 
 anew, so that an answer of the name service that changes cannot lead elsewhere. Proxies of the environment are not used.
 """
 
-import os
 import queue
 import socket
 import ssl
@@ -351,7 +350,7 @@ class _Deadline:
     def _watch(self, connection: socket.socket) -> None:
         # A second handle on it: TLS takes the first one over.
         with self._lock:
-            self._connections.append(socket.socket(fileno=os.dup(connection.fileno())))
+            self._connections.append(connection.dup())
         if self._passed:
             self._shut()
 

@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import given
+from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from pytest_django import Settings
@@ -170,6 +170,14 @@ ADDRESSES = st.one_of(st.text(max_size=40), _PIECES.map("http://{}".format), _PI
 def test_any_address_is_asked_or_refused(url: str) -> None:
     with suppress(EgressError), asked(Request(url), resolve=Names(nobody=[])) as reply:
         pytest.fail(f"{reply.url} answered")
+
+
+@examples(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.one_of(st.text(max_size=30), st.text(" /?#%\r\n\t\x00\x7f\ud800é:@[]\\", max_size=12)))
+def test_any_path_is_asked_for_or_refused(outside: Host, path: str) -> None:
+    with suppress(EgressError):
+        get(f"http://good.example:{outside.port}/{path}")
+    assert all(len(seen.line.split()) == 3 for seen in outside.asked)
 
 
 @examples(deadline=None)
