@@ -171,6 +171,10 @@ EUROPE_PMC_URL = env.str("EUROPE_PMC_URL", default="https://www.ebi.ac.uk/europe
 CLINICAL_TRIALS_URL = env.str("CLINICAL_TRIALS_URL", default="https://clinicaltrials.gov/api/v2")
 # Tests and development only: lets addresses that come from callers, models or pages reach this machine and its network.
 EGRESS_ALLOW_PRIVATE = env.bool("EGRESS_ALLOW_PRIVATE", default=False)
+HARNESS_TOOLS = env.list(
+    "HARNESS_TOOLS",
+    default=["write_todos", "task", "eval", "ls", "read_file", "write_file", "edit_file", "glob", "grep"],
+)
 TOOL_CHOICE_NONE = env.str("TOOL_CHOICE_NONE", default="all")
 
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")

@@ -79,6 +79,29 @@ SELECT id, input, added FROM chain ORDER BY depth DESC
 """
 
 
+# Of each path the version nearest to the response that is continued.
+_FILES = """
+WITH RECURSIVE chain(id, previous_id, depth) AS (
+    SELECT id, previous_id, 0 FROM responses_app_response WHERE id = %s
+    UNION ALL
+    SELECT earlier.id, earlier.previous_id, chain.depth + 1
+    FROM responses_app_response AS earlier JOIN chain ON earlier.id = chain.previous_id
+), versions AS (
+    SELECT file.id, ROW_NUMBER() OVER (PARTITION BY file.path ORDER BY chain.depth) AS age
+    FROM responses_app_harnessfile AS file JOIN chain ON file.response_id = chain.id
+)
+SELECT file.path, file.content
+FROM responses_app_harnessfile AS file JOIN versions ON file.id = versions.id WHERE versions.age = 1
+"""
+
+
+def conversation_files(response_id: str) -> dict[str, str]:
+    """The agent's files by path, as the turn of ``response_id`` and those before it left them."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FILES, [response_id])
+        return dict(cursor.fetchall())
+
+
 def conversation_turns(response_id: str) -> Iterator[StoredTurn]:
     """The turns from a conversation's start to ``response_id``, oldest first."""
     with connection.cursor() as cursor:

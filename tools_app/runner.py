@@ -8,28 +8,36 @@ from tools_app.contract import Arguments, ToolContext, ToolResult, ToolSpec, Try
 
 
 def run_tool(spec: ToolSpec, context: ToolContext, arguments: Arguments) -> ToolResult:
-    """The tool's result for these arguments; one that is null counts as absent.
+    """The tool's result for these arguments.
 
-    Raises TryDifferently when they do not fit its schema, in words that do not repeat them, and what the tool raises.
+    Raises TryDifferently when they do not fit its schema, and what the tool raises.
+    """
+    return spec.run(context, checked_arguments(spec.parameters, arguments))
+
+
+def checked_arguments(parameters: dict[str, Any], arguments: Arguments) -> Arguments:
+    """The arguments without those that are null, which count as absent.
+
+    Raises TryDifferently when they do not fit the JSON Schema ``parameters``, in words that do not repeat them.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     try:
-        error = next(Draft202012Validator(spec.parameters).iter_errors(given), None)
+        error = next(Draft202012Validator(parameters).iter_errors(given), None)
     except ValueError:
         raise TryDifferently("The arguments are nested too deeply.") from None
     if error is not None:
-        raise TryDifferently(_in_words(error, spec))
-    return spec.run(context, given)
+        raise TryDifferently(_in_words(error, parameters))
+    return given
 
 
-def _in_words(error: ValidationError, spec: ToolSpec) -> str:
+def _in_words(error: ValidationError, parameters: dict[str, Any]) -> str:
     where = "".join(f"[{part}]" if isinstance(part, int) else f"`{part}`" for part in error.instance_path)
     if not where:
-        known = ", ".join(spec.parameters.get("properties", {})) or "none"
-        required = ", ".join(spec.parameters.get("required", [])) or "none"
+        known = ", ".join(parameters.get("properties", {})) or "none"
+        required = ", ".join(parameters.get("required", [])) or "none"
         return f"Unknown or missing arguments. Known: {known}. Required: {required}."
     keyword = ""
-    value: Any = spec.parameters
+    value: Any = parameters
     for step in error.schema_path:
         keyword, value = str(step), value[step]
     return f"{where} {_rule(keyword, value)}."

@@ -58,6 +58,7 @@ class Assembly:
         self._text: list[str] = []
         self._message_open = False
         self._breaks_due: set[int] = set()
+        self._own_words: set[str] = set()
         self._evidence_steps: dict[str, list[int]] = {"health_records": [], "citations": []}
 
     @classmethod
@@ -128,6 +129,8 @@ class Assembly:
         step = self._response["tool_steps"][index]
         step["result"] = outcome.data
         step["status"] = "failed" if outcome.failed else "completed"
+        if outcome.own_words:
+            self._own_words.add(step["call_id"])
         if outcome.evidence and not outcome.failed and not outcome.empty:
             # Tools run side by side; what they found stands in the order of their calls.
             place = bisect(self._evidence_steps[outcome.evidence], index)
@@ -178,7 +181,8 @@ class Assembly:
 
     def _found(self) -> list[Evidence]:
         steps = self._response["tool_steps"]
-        return [Evidence(step["call_id"], step["result"]) for step in steps if step["status"] == "completed"]
+        given = (step for step in steps if step["status"] == "completed" and step["call_id"] not in self._own_words)
+        return [Evidence(step["call_id"], step["result"]) for step in given]
 
     def _close_items(self, ending: Ending, status: ItemStatus) -> tuple[list[Event], list[Item]]:
         happened: list[Event] = []

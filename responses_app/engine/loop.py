@@ -13,6 +13,7 @@ from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
 from responses_app.engine.assembly import Assembly, Closing, Seal
 from responses_app.engine.conversation import CallOutput, Entry, Message, Thought
 from responses_app.engine.grounding import Evidence
+from responses_app.engine.limits import Limits
 from responses_app.engine.ports import (
     CallMade,
     ModelBackend,
@@ -22,7 +23,9 @@ from responses_app.engine.ports import (
     Stopped,
     TextDelta,
     ToolDefinition,
+    ToolOutcome,
     ToolRunner,
+    ToolStep,
     UsageReported,
 )
 from responses_app.engine.steps import (
@@ -39,7 +42,7 @@ from responses_app.engine.steps import (
     plan_calls,
 )
 from responses_app.engine.transcript import compact_json
-from responses_app.engine.usage import NOTHING_USED, UsageMeter, Visible
+from responses_app.engine.usage import NOTHING_USED, Tally, UsageMeter, Visible
 from responses_app.protocol.events import Event
 from responses_app.protocol.response import ResponseObject
 from tools_app.contract import RecordsUsed
@@ -54,16 +57,11 @@ _Telling = Generator[list[Event], None, _Result]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """The caps of a turn. ``deadline`` is on the monotonic clock, in seconds."""
-
-    deadline: float
-    model_calls: int
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
-    """All a turn starts from. ``response`` is the snapshot in progress; ``history`` reads the earlier conversation."""
+    """All a turn starts from. ``response`` is the snapshot in progress; ``history`` reads the earlier conversation.
+
+    ``tally`` is what its model calls are counted into; sub-turns share it.
+    """
 
     response: ResponseObject
     system: str
@@ -77,6 +75,7 @@ class Turn:
     seal: Seal | None
     today: str
     limits: Limits
+    tally: Tally = field(default_factory=Tally)
 
 
 @dataclass(slots=True)
@@ -134,8 +133,8 @@ class UnpreparedTurn:
 class AgentTurn:
     """One turn. Iterate ``events()`` to its end, then ``close()`` it with its ``ending``.
 
-    ``added`` holds what the turn added to the conversation after its input, ``records_used`` by call id the health
-    records behind its server tools' results, ``ending`` how it ended.
+    ``added`` holds what the turn added to the conversation after its input, ``own_steps`` its calls of server
+    tools as they landed, ``ending`` how it ended.
     """
 
     def __init__(self, turn: Turn, model: ModelBackend, tools: ToolRunner, stop_requested: Callable[[], bool]) -> None:
@@ -145,12 +144,12 @@ class AgentTurn:
         self._stop_requested = stop_requested
         self._assembly = Assembly(turn.response, turn.side_channel, turn.seal)
         self._definitions = [*tools.definitions(), *turn.client_tools]
-        self._meter = UsageMeter(Visible(turn.input, turn.instructions, turn.client_tools))
-        self._model_calls = 0
+        self._meter = UsageMeter(Visible(turn.input, turn.instructions, turn.client_tools), turn.tally)
+        self._asked_before = False
         self._malformed_steps = 0
         self._before: list[Entry] = []
         self.added: list[Entry] = []
-        self.records_used: list[tuple[str, Sequence[RecordsUsed]]] = []
+        self.own_steps: list[ToolStep] = []
         self.ending: Ending = Cancelled()
 
     def events(self) -> Iterator[list[Event]]:
@@ -164,6 +163,12 @@ class AgentTurn:
         except Exception:
             log.exception("turn failed")
             self.ending = Failed(ServerError())
+
+    @property
+    def records_used(self) -> list[tuple[str, Sequence[RecordsUsed]]]:
+        """By call id the health records behind server tools' results, those of tools that tools called included."""
+        steps = (each for step in self.own_steps for each in step.with_inner())
+        return [(step.call.call_id, step.outcome.records) for step in steps]
 
     def close(self, ending: Ending) -> Closing:
         """The final response and the events that tell of it. May be asked again with another ending."""
@@ -183,7 +188,7 @@ class AgentTurn:
             return Cancelled()
         if time.monotonic() >= self._turn.limits.deadline:
             return CutShort("max_duration")
-        if self._model_calls >= self._turn.limits.model_calls:
+        if not self._turn.limits.model_calls.take():
             return CutShort("max_model_calls")
         return None
 
@@ -206,7 +211,7 @@ class AgentTurn:
     def _ask_model(self, draft: _StepDraft) -> _Telling[Ending | None]:
         """One inference; gives the ending that cut it off, if one did."""
         call = self._model_call()
-        self._model_calls += 1
+        self._asked_before = True
         self._assembly.step_begins()
         stream = self._model.stream(call)
         try:
@@ -235,7 +240,7 @@ class AgentTurn:
         return None
 
     def _model_call(self) -> ModelCall:
-        named = self._turn.named_tool if self._model_calls == 0 else None
+        named = None if self._asked_before else self._turn.named_tool
         return ModelCall(
             model=self._turn.response["model"],
             system=self._turn.system,
@@ -283,12 +288,19 @@ class AgentTurn:
             yield announced
         timeout = max(0.0, self._turn.limits.deadline - time.monotonic())
         for number, outcome in self._tools.run_all([(item.call.name, item.arguments) for item in calls], timeout):
-            call = calls[number].call
-            self.added.append(CallOutput(call.call_id, compact_json(outcome.data), outcome.failed))
-            self.records_used.append((call.call_id, outcome.records))
-            happened = self._assembly.tool_finished(steps[number], outcome)
+            happened = self._landed(calls[number], steps[number], outcome)
             if happened:
                 yield happened
+
+    def _landed(self, item: ServerCall, index: int, outcome: ToolOutcome) -> list[Event]:
+        self.added.append(CallOutput(item.call.call_id, compact_json(outcome.data), outcome.failed))
+        step = ToolStep(item.call, item.arguments, outcome)
+        self.own_steps.append(step)
+        happened = self._assembly.tool_finished(index, outcome)
+        for each in step.with_inner()[1:]:
+            inner_index, announced = self._assembly.tool_called(each.call, each.arguments)
+            happened += announced + self._assembly.tool_finished(inner_index, each.outcome)
+        return happened
 
 
 def given_before(entries: Sequence[Entry]) -> list[Evidence]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from responses_app.engine.conversation import Entry
+from responses_app.engine.conversation import Call, Entry
 from tools_app.contract import RecordsUsed
 
 
@@ -97,7 +97,8 @@ class ModelBackend(Protocol):
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """What a server tool gave: ``data`` is a JSON value. ``evidence`` names the response field it feeds,
-    ``records`` the health records it came from.
+    ``records`` the health records it came from, ``steps`` the calls of other tools it made on its way.
+    ``own_words``: what a model wrote is in it, so that it supports no figure of an answer.
     """
 
     data: Any
@@ -105,6 +106,21 @@ class ToolOutcome:
     empty: bool = False
     records: tuple[RecordsUsed, ...] = ()
     evidence: Literal["health_records", "citations"] | None = None
+    steps: "tuple[ToolStep, ...]" = ()
+    own_words: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStep:
+    """One call of a server tool and what came of it."""
+
+    call: Call
+    arguments: Mapping[str, Any]
+    outcome: ToolOutcome
+
+    def with_inner(self) -> "list[ToolStep]":
+        """This step, then those it made on its way, theirs included."""
+        return [self, *(each for step in self.outcome.steps for each in step.with_inner())]
 
 
 class ToolRunner(Protocol):

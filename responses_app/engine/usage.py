@@ -3,6 +3,7 @@
 Source: the wire contract, section 3, "Usage".
 """
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,37 +27,50 @@ class Visible:
         return _entry_tokens(self.entries) + count_tokens(self.instructions or "") + _tool_tokens(self.tools)
 
 
-class UsageMeter:
-    """Adds up the model calls of one turn."""
+class Tally:
+    """What the model calls of a turn and of its sub-turns sum up to. Sub-turns add from other threads."""
 
-    def __init__(self, visible: Visible) -> None:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.input = self.output = self.cached = self.reasoning = 0
+        self.estimated = False
+
+    def add(self, used: UsageReported, estimated: bool) -> None:
+        """One model call."""
+        with self._lock:
+            self.input += used.input_tokens
+            self.output += used.output_tokens
+            self.cached += used.cached_tokens
+            self.reasoning += used.reasoning_tokens
+            self.estimated |= estimated
+
+
+class UsageMeter:
+    """Counts the model calls of one turn into its tally."""
+
+    def __init__(self, visible: Visible, tally: Tally) -> None:
         self._visible = visible
-        self._input = self._output = self._cached = self._reasoning = 0
-        self._estimated = False
+        self._tally = tally
         self._counted_entries = self._counted_tokens = 0
 
     def add(self, call: ModelCall, reported: UsageReported | None, reasoning: str, answer: str) -> None:
         """One model call. ``answer`` is all it said but its ``reasoning``, calls included."""
-        if reported is None:
-            reported = self._estimate(call, reasoning, answer)
-            self._estimated = True
-        self._input += reported.input_tokens
-        self._output += reported.output_tokens
-        self._cached += reported.cached_tokens
-        self._reasoning += reported.reasoning_tokens
+        used = reported or self._estimate(call, reasoning, answer)
+        self._tally.add(used, estimated=reported is None)
 
     def as_json(self) -> dict[str, Any]:
         """The response object's ``usage``."""
-        visible = min(self._visible.tokens(), self._input)
-        bill: dict[str, Any] = {"input": self._input, "output": self._output, "total": self._input + self._output}
-        if self._estimated:
+        tally = self._tally
+        visible = min(self._visible.tokens(), tally.input)
+        bill: dict[str, Any] = {"input": tally.input, "output": tally.output, "total": tally.input + tally.output}
+        if tally.estimated:
             bill["estimated"] = True
         return {
             "input_tokens": visible,
-            "output_tokens": self._output,
-            "total_tokens": visible + self._output,
-            "input_tokens_details": {"system_tokens": self._input - visible, "cached_tokens": self._cached},
-            "output_tokens_details": {"reasoning_tokens": self._reasoning},
+            "output_tokens": bill["output"],
+            "total_tokens": visible + bill["output"],
+            "input_tokens_details": {"system_tokens": bill["input"] - visible, "cached_tokens": tally.cached},
+            "output_tokens_details": {"reasoning_tokens": tally.reasoning},
             "billed_tokens": bill,
         }
 
@@ -81,5 +95,5 @@ def _tool_tokens(tools: Sequence[ToolDefinition]) -> int:
     return sum(count_tokens(f"{tool.name} {tool.description} {compact_json(tool.parameters)}") for tool in tools)
 
 
-NOTHING_USED = UsageMeter(Visible((), None, ())).as_json()
+NOTHING_USED = UsageMeter(Visible((), None, ()), Tally()).as_json()
 """The ``usage`` of a turn that never got to a model."""

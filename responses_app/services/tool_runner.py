@@ -12,8 +12,9 @@ from django.conf import settings
 from django.db import connections
 
 from responses_app.engine.ports import ToolDefinition, ToolOutcome
-from tools_app.contract import ToolContext, ToolRefusal, ToolResult, ToolSpec
-from tools_app.runner import run_tool
+from responses_app.harness.tool import HarnessTool, ServerTool, outcome_of, refused
+from tools_app.contract import ToolContext, ToolRefusal
+from tools_app.runner import checked_arguments, run_tool
 
 log = logging.getLogger(__name__)
 
@@ -28,15 +29,20 @@ class ServerTools:
     A turn that is asked to stop waits for none of them any more.
     """
 
-    def __init__(self, specs: Mapping[str, ToolSpec], context: ToolContext, stop_requested: Callable[[], bool]) -> None:
-        self._specs = specs
+    def __init__(
+        self,
+        tools: Mapping[str, ServerTool],
+        context: ToolContext,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        self._tools = tools
         self._context = context
         self._stop_requested = stop_requested
 
     def definitions(self) -> Sequence[ToolDefinition]:
         """The tools this turn may use."""
         return [
-            ToolDefinition(spec.name, spec.description, spec.parameters, server=True) for spec in self._specs.values()
+            ToolDefinition(tool.name, tool.description, tool.parameters, server=True) for tool in self._tools.values()
         ]
 
     def run_all(
@@ -44,7 +50,7 @@ class ServerTools:
     ) -> Iterator[tuple[int, ToolOutcome]]:
         """Runs the calls side by side; each outcome comes as it lands."""
         running = {
-            _threads().submit(copy_context().run, self._run_in_thread, name, arguments): index
+            _threads_for(self._tools[name]).submit(copy_context().run, self._run_in_thread, name, arguments): index
             for index, (name, arguments) in enumerate(calls)
         }
         deadline = time.monotonic() + timeout
@@ -56,35 +62,34 @@ class ServerTools:
                 yield running[future], future.result()
         for future in waiting:
             future.cancel()
-            yield running[future], _refused("The tool did not finish in time.")
+            yield running[future], refused("The tool did not finish in time.")
 
     def _run_in_thread(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
         started = time.monotonic()
         try:
-            return self._run(self._specs[name], arguments)
+            return self._run(self._tools[name], arguments)
         finally:
             connections.close_all()
             milliseconds = round((time.monotonic() - started) * 1000)
             log.info("tool %s took %d ms", name, milliseconds, extra={"duration_ms": milliseconds})
 
-    def _run(self, spec: ToolSpec, arguments: Mapping[str, Any]) -> ToolOutcome:
+    def _run(self, tool: ServerTool, arguments: Mapping[str, Any]) -> ToolOutcome:
         try:
-            return _outcome(spec, run_tool(spec, self._context, arguments))
+            if isinstance(tool, HarnessTool):
+                return tool.run(checked_arguments(tool.parameters, arguments))
+            return outcome_of(tool, run_tool(tool, self._context, arguments))
         except ToolRefusal as refusal:
-            return _refused(str(refusal))
+            return refused(str(refusal))
         except Exception:
-            log.exception("tool %s failed", spec.name)
-            return _refused("The tool failed. Do not call it again with the same arguments.")
+            log.exception("tool %s failed", tool.name)
+            return refused("The tool failed. Do not call it again with the same arguments.")
 
 
-def _outcome(spec: ToolSpec, result: ToolResult) -> ToolOutcome:
-    return ToolOutcome(result.data, empty=result.empty, records=result.records, evidence=spec.evidence)
-
-
-def _refused(message: str) -> ToolOutcome:
-    return ToolOutcome({"error": message}, failed=True)
+def _threads_for(tool: ServerTool) -> ThreadPoolExecutor:
+    # Tools that wait for tools have threads of their own: else they could take every thread those need.
+    return _threads("sub-turn" if isinstance(tool, HarnessTool) and tool.waits_for_tools else "tool")
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(settings.TURN_THREADS, thread_name_prefix="tool")
+def _threads(kind: str) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(settings.TURN_THREADS, thread_name_prefix=kind)

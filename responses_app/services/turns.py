@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -19,11 +19,13 @@ from mirobody_site.tenancy.metrics import count_turn
 from mirobody_site.tenancy.selectors import time_zone_of
 from responses_app.engine.assembly import Closing
 from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
-from responses_app.engine.loop import AgentTurn, Limits, Turn, UnpreparedTurn
+from responses_app.engine.limits import Limits, ModelCalls
+from responses_app.engine.loop import AgentTurn, Turn, UnpreparedTurn
 from responses_app.engine.ports import ToolDefinition
 from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
 from responses_app.engine.transcript import entries_from_input
+from responses_app.harness.file_space import FileSpace
 from responses_app.llm.backends import model_backend
 from responses_app.llm.measuring import MeasuredBackend
 from responses_app.models import PendingCall, Response, Session
@@ -39,13 +41,12 @@ from responses_app.services.locking import lock_conversation_of
 from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
 from responses_app.services.sessions import unlock
-from responses_app.services.tool_runner import ServerTools
 from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
+from responses_app.services.turn_tools import TurnTools, files_before, keep_files
 from responses_app.streaming.backends import event_log, request_slots
 from responses_app.streaming.event_log import Answer, LogGone
 from responses_app.streaming.sse import encode_event
-from tools_app.contract import ToolContext, ToolSpec
-from tools_app.registry import enabled_tools
+from tools_app.contract import ToolContext
 
 log = logging.getLogger(__name__)
 
@@ -75,12 +76,13 @@ def run_turn(response_id: str, *, store: bool) -> None:
 def _run(order: TurnOrder) -> None:
     started = time.monotonic()
     publisher = _Publisher(order)
-    turn = _prepared(order, publisher)
+    files = FileSpace(partial(released, partial(files_before, order.request)))
+    turn = _prepared(order, publisher, files)
     for batch in turn.events():
         publisher.publish(batch)
     if isinstance(turn.ending, Cancelled) and publisher.broken_off:
         turn.ending = Failed(ServerError("The server was stopped while it ran this response."))
-    closing = released(partial(_stored_closing, order, turn))
+    closing = released(partial(_stored_closing, order, turn, files))
     _measure(closing, turn.ending, time.monotonic() - started)
     publisher.finish(closing, _answer(closing, turn.ending))
 
@@ -170,11 +172,13 @@ def tell(turn: UnbegunTurn) -> None:
     publisher.finish(turn.closing, _answer(turn.closing, Cancelled()))
 
 
-def _prepared(order: TurnOrder, publisher: "_Publisher") -> AnyTurn:
+def _prepared(order: TurnOrder, publisher: "_Publisher", files: FileSpace) -> AnyTurn:
     try:
         turn = released(partial(_turn, order))
-        tools = _server_tools(order, publisher.stop_requested)
-        return AgentTurn(turn, MeasuredBackend(model_backend()), tools, publisher.stop_requested)
+        context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
+        model = MeasuredBackend(model_backend())
+        tools = TurnTools(order.request, context, files, publisher.stop_requested).runner(turn, model)
+        return AgentTurn(turn, model, tools, publisher.stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
@@ -241,7 +245,7 @@ def _turn(order: TurnOrder) -> Turn:
         side_channel=order.side_channel,
         seal=partial(seal, order.account_id) if "reasoning.encrypted_content" in request.include else None,
         today=today,
-        limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, settings.TURN_MODEL_CALLS),
+        limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, ModelCalls(settings.TURN_MODEL_CALLS)),
     )
 
 
@@ -268,48 +272,28 @@ def _history(order: TurnOrder) -> list[Entry]:
     return entries
 
 
-def _server_tools(order: TurnOrder, stop_requested: Callable[[], bool]) -> ServerTools:
-    context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
-    return ServerTools(_tools_of_turn(order.request), context, stop_requested)
-
-
-def _tools_of_turn(request: ResponseRequest) -> dict[str, ToolSpec]:
-    """The deployment's tools, trimmed by ``builtin_tools``. ``tool_choice: "none"`` turns them off as well, unless the
-    deployment keeps to the older edition (``TOOL_CHOICE_NONE=client``)."""
-    if request.tool_choice == "none" and settings.TOOL_CHOICE_NONE != "client":
-        return {}
-    enabled = {spec.name: spec for spec in enabled_tools()}
-    match request.builtin_tools:
-        case "auto":
-            return enabled
-        case "none":
-            return {}
-        case names:
-            return {name: spec for name, spec in enabled.items() if name in names}
-
-
-def _stored_closing(order: TurnOrder, turn: AnyTurn) -> Closing:
+def _stored_closing(order: TurnOrder, turn: AnyTurn, files: FileSpace) -> Closing:
     """The turn's last words once kept. What cannot be stored has failed; what was deleted meanwhile is cancelled."""
     closing = turn.close(turn.ending)
     try:
-        if _stored_in_time(order, turn, closing):
+        if _stored_in_time(order, turn, closing, files):
             return closing
         turn.ending = Cancelled()
     except DatabaseError:
         log.exception("response %s could not be stored", order.response_id)
         turn.ending = Failed(ServerError())
         closing = turn.close(turn.ending)
-        _store_failure(order, turn, closing)
+        _store_failure(order, turn, closing, files)
         return closing
     return turn.close(turn.ending)
 
 
-def _stored_in_time(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
+def _stored_in_time(order: TurnOrder, turn: AnyTurn, closing: Closing, files: FileSpace) -> bool:
     """``_store``, through an outage of the database that is short. Raises ``DatabaseError`` after a longer one."""
     give_up_at = time.monotonic() + _STORE_SECONDS
     while True:
         try:
-            return _store(order, turn, closing)
+            return _store(order, turn, closing, files)
         except (OperationalError, InterfaceError) as error:
             if time.monotonic() > give_up_at or given_up():
                 raise
@@ -320,16 +304,16 @@ def _stored_in_time(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
         time.sleep(_STORE_AGAIN_SECONDS)
 
 
-def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing) -> None:
+def _store_failure(order: TurnOrder, turn: AnyTurn, closing: Closing, files: FileSpace) -> None:
     try:
-        _store(order, turn, closing)
+        _store(order, turn, closing, files)
     except DatabaseError:
         # The row stays in progress until it counts as lost; the caller is told of the failure now.
         log.exception("failure of %s could not be stored either", order.response_id)
 
 
 @transaction.atomic
-def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
+def _store(order: TurnOrder, turn: AnyTurn, closing: Closing, files: FileSpace) -> bool:
     """Whether the end is kept, now or by an earlier call whose connection broke before it knew: a response that was
     deleted or given up meanwhile stays as it is."""
     lock_conversation_of(order.response_id if order.request.store else order.request.previous_response_id or "")
@@ -345,6 +329,8 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing) -> bool:
             return live.filter(**end).exists()
         _await_client(order.response_id, turn.ending)
         remember(order.response_id, turn.records_used)
+        if ended_well:
+            keep_files(order.response_id, files)
     if order.request.session_id is not None:
         unlock([order.response_id])
     if order.request.outputs:
