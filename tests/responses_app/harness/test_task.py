@@ -180,4 +180,5 @@ def test_words_of_a_model_support_no_figure(uses: Uses, api: httpx.Client, scrip
     inner = script(Step(calls=[READ]), Step(text=["It is 83 kg."]))
     calls = [note, Call("read_file", {"file_path": "/n"}), Call("grep", {"pattern": "81"}), plan, task(inner)]
     response = create(api, input=f"Weight? {script(Step(calls=calls), Step(text=['81 kg, 82 kg, 83 kg, 70 kg.']))}")
-    assert [number["supported"] for number in response["grounding"]["numbers"]] == [False, False, False, True]
+    supported = [bool(figure["supported_by"]) for figure in response["grounding"]["figures"]]
+    assert supported == [False, False, False, True]
