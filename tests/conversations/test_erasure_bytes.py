@@ -392,3 +392,21 @@ def test_erasing_a_subject_takes_its_clinical_records(
     assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval"}
     sweep_expired()
     assert stores.left_to_the_byte() == set()
+
+
+def test_the_agents_files_and_todos_go_with_their_conversation(
+    api: httpx.Client, script: Script, stores: Stores, markers: Markers
+) -> None:
+    note = Call("write_file", {"file_path": f"/{markers['path']}", "content": markers["content"]})
+    plan = Call("write_todos", {"todos": [{"content": markers["todo"], "status": "pending"}]})
+    inner = script(Step(text=[markers["task result"]]))
+    task = Call("task", {"description": markers["task"], "prompt": f"{markers['prompt']} {inner}"})
+    code = Call("eval", {"code": f"print('{markers['code']}')"})
+    mark = script(Step(calls=[note, plan, task, code]), Step(text=["Done."]))
+    first = create(api, input=f"Work {mark}")
+    second = plain_turn(api, script, markers, "second", previous_response_id=first["id"])
+    delete_response(api, first)
+    assert stores.left() == set(markers)
+    delete_response(api, second)
+    sweep_expired()
+    assert stores.left_to_the_byte() == set()
