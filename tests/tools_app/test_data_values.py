@@ -125,3 +125,45 @@ def test_abnormal_follows_the_limits(
 ) -> None:
     row = row_of(api, record("blood glucose", value, "mmol/L", reference_low=low, reference_high=high))
     assert row["abnormal"] == abnormal
+
+
+def test_spellings_of_one_unit_are_one_code_and_compare(api: httpx.Client) -> None:
+    spelled = ["mg/dl", "mg/dL", "mg/100mL", "mg%", "MG/DL", "ｍｇ／ｄＬ", "毫克/分升"]
+    written(api, *(record("creatinine", 1.0, unit, f"2026-03-01T0{i}:00:00Z") for i, unit in enumerate(spelled)))
+    assert {(row["loinc_code"], row["parsed_unit"]) for row in rows(api)} == {("2160-0", "mg/dL")}
+
+
+@pytest.mark.parametrize("code", ["2339-0", "9999-9"])
+def test_a_code_beside_an_unknown_name_is_no_field_of_a_record(api: httpx.Client, code: str) -> None:
+    row = row_of(api, record("my glucose stick", 110, "mg/dL", code=code))
+    assert (row["loinc_code"], row["parsed_value"], row["value"]) == (None, 110, "110 mg/dL")
+
+
+def test_an_inverted_blood_pressure_written_apart_is_not_swapped(api: httpx.Client) -> None:
+    written(api, record("SBP", 76, "mmHg"), record("DBP", 118, "mmHg"))
+    assert {row["loinc_code"]: row["parsed_value"] for row in rows(api)} == {"8480-6": 76, "8462-4": 118}
+
+
+@pytest.mark.parametrize(
+    ("indicator", "value", "unit", "code"),
+    [("HIV viral load", "undetectable", "copies/mL", "20447-9"), ("HBV DNA", "未检出", "IU/mL", "42595-9")],
+)
+def test_what_was_not_detected_is_not_nought(
+    api: httpx.Client, indicator: str, value: str, unit: str, code: str
+) -> None:
+    row = row_of(api, record(indicator, value, unit))
+    assert (row["parsed_value"], row["parsed_text"], row["loinc_code"]) == (None, "not detected", code)
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "code"),
+    [
+        ("Hb", "g/L", "718-7"),
+        ("HbA", "%", "4546-8"),
+        ("HbA1c", "%", "4548-4"),
+        ("HbA2", "%", "4551-8"),
+        ("HbF", "%", "4576-5"),
+    ],
+)
+def test_kinds_of_hemoglobin_are_never_merged(api: httpx.Client, name: str, unit: str, code: str) -> None:
+    assert row_of(api, record(name, 9.7, unit))["loinc_code"] == code
