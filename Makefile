@@ -14,7 +14,7 @@ ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 # The database that test-postgres makes its own databases beside; its user must be allowed to create some.
 POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
-STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site tests/faults
+STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
 .PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain bench-health check format
 
@@ -36,7 +36,8 @@ test: $(VENV)/dev.stamp
 
 # What touches the database, on Postgres.
 test-postgres: $(VENV)/dev.stamp
-	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --dist loadgroup --create-db $(STATEFUL) $(ARGS)
+	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db $(STATEFUL) $(ARGS)
+	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --dist loadfile --create-db tests/faults
 
 # The races at full width, on Postgres: takes long.
 test-races: export RACE_ROUNDS ?= 50

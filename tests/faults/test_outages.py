@@ -22,7 +22,6 @@ from tests.support.upstream import Call, Gate, Step, Upstream
 from tests.support.waiting import wait_until
 
 pytestmark = [
-    pytest.mark.xdist_group("faults-outages"),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="workers run on Postgres: make test-postgres"),
     pytest.mark.skipif(not is_installed(), reason="Postgres' programs (initdb) are not installed on this machine"),
 ]

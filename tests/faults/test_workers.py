@@ -25,7 +25,6 @@ from tests.support.upstream import Call, Gate, Hang, Step, Upstream
 from tests.support.waiting import PATIENCE_SECONDS, wait_until
 
 pytestmark = [
-    pytest.mark.xdist_group("faults-workers"),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="workers run on Postgres: make test-postgres"),
 ]
 
