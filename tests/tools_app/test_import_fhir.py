@@ -285,7 +285,8 @@ def without(resource: Json, name: str) -> Json:
 def test_a_status_that_is_said_to_be_unknown_is_none(account: Account, tmp_path: Path, pat: Patient) -> None:
     taken = [pat.observation("2339-0", "Glucose", valueQuantity=quantity(5, "mmol/L")), *pat.others()]
     stated = [without(one, "status") for one in taken if "status" in one and one["resourceType"] not in NOT_TAKEN]
-    run(account, written(tmp_path, *stated))
+    named = [one for one in taken if one["resourceType"] == "Medication"]
+    run(account, written(tmp_path, *stated, *named))
     assert len(stated) > 6
     assert len(rows_of_account(account)) == 1
     assert {record.status for record in clinical(account)} == {""}
