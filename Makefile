@@ -24,7 +24,7 @@ serve: $(VENV)/serve.stamp
 	@$(PYTHON) manage.py fail_abandoned_turns
 	@PORT=$(PORT) $(PYTHON) manage.py seed_demo
 	@exec $(PYTHON) -m uvicorn mirobody_site.asgi:application --host 127.0.0.1 --port $(PORT) \
-		--lifespan off --ws none --no-access-log --timeout-graceful-shutdown 10
+		--lifespan off --ws none --no-access-log --timeout-keep-alive 75 --timeout-graceful-shutdown 10
 
 # For many callers: web, worker and beat on Postgres and Redis, until Ctrl-C or SIGTERM stops them (docs/operations.md).
 up: $(VENV)/serve.stamp
