@@ -22,7 +22,13 @@ from responses_app.models.response import RUNNING
 from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
 from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
-from responses_app.services.following import creators_answer, creators_stream, followed, stream_without_log
+from responses_app.services.following import (
+    accepted,
+    creators_answer,
+    creators_stream,
+    followed,
+    stream_without_log,
+)
 from responses_app.services.intake import accept
 from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
@@ -43,9 +49,11 @@ class ResponsesView(AsyncApiView):
 
     async def post(self, request: Request) -> HttpResponseBase:
         """Creates a response: its stream, its last word as JSON, or at once that it is queued."""
-        order = await in_thread(_accepted, request)
+        order = await accepted(partial(_accepted, request))
         if order.request.stream:
-            return _event_stream(creators_stream(order))
+            chunks = creators_stream(order)
+            # Its caller may leave before the answer begins, and is followed from here on.
+            return _event_stream(_joined(await anext(chunks), chunks))
         if order.request.background:
             return _json(queued_answer(order))
         return _rendered(await creators_answer(order))

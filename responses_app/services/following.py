@@ -16,7 +16,7 @@ from django.conf import settings
 
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.envelope import error_body
-from mirobody_site.tenancy.errors import ServerError, UpstreamError
+from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
 from responses_app.engine.assembly import number
 from responses_app.engine.loop import UnpreparedTurn
 from responses_app.engine.steps import Failed
@@ -50,6 +50,16 @@ _FORGOTTEN_SECONDS = 60
 
 _background: set["asyncio.Task[None]"] = set()
 """Only these references keep the tasks alive."""
+
+
+async def accepted(accept: Callable[[], TurnOrder]) -> TurnOrder:
+    """The turn that ``accept`` starts on a thread. A caller who leaves meanwhile leaves that turn as well."""
+    accepting = asyncio.ensure_future(in_thread(accept))
+    try:
+        return await asyncio.shield(accepting)
+    except asyncio.CancelledError:
+        _keep(_leave(accepting))
+        raise
 
 
 async def creators_answer(order: TurnOrder) -> Answer:
@@ -186,6 +196,16 @@ async def _send_again(order: TurnOrder) -> None:
             log.warning("turn of %s could not be sent again; it is tried once more", order.response_id)
 
 
+async def _leave(accepting: "asyncio.Future[TurnOrder]") -> None:
+    try:
+        order = await accepting
+    except ApiError:
+        # Nothing was started.
+        return
+    if not order.request.store:
+        await _stop_and_forget(order.response_id)
+
+
 def _keep(work: Any) -> None:
     task = asyncio.ensure_future(work)
     _background.add(task)
@@ -196,6 +216,8 @@ async def _stop_and_forget(response_id: str) -> None:
     await asyncio.sleep(_ABANDONED_SECONDS)
     try:
         await event_log().arequest_stop(response_id)
+        # One that nobody has begun never begins, and what was asked does not wait for a worker any longer.
+        await in_thread(request_slots().take, response_id)
     except ServerError:
         log.warning("turn of %s could not be stopped; it runs to its end", response_id)
     await asyncio.sleep(_FORGOTTEN_SECONDS - _ABANDONED_SECONDS)

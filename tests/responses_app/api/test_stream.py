@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from responses_app.models import Response
 from responses_app.services import following
 from responses_app.streaming.backends import event_log
+from tests.faults.installation import hold_open
 from tests.responses_app.api.conftest import (
     LOOKUP,
     Script,
@@ -367,6 +368,20 @@ def test_a_caller_who_leaves_ends_a_turn_that_leaves_no_row(
     mark = script(step)
     leave(account, {"input": f"Go on {mark}", "store": False}, upstream)
     assert upstream.requests(mark)[0].gone.wait(9)
+
+
+def test_callers_who_leave_at_once_end_turns_that_leave_no_row(
+    account: Account, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_ABANDONED_SECONDS", 0.05)
+    marks = [script(Step(text=["Hel", threading.Event()])) for _ in range(20)]
+    with account.client() as api:
+        for number, mark in enumerate(marks):
+            body = {"input": f"Go on {mark}", "store": False, "stream": number % 2 == 0}
+            hold_open(api, body).close()
+    # The server reads what a caller sent even if it has left already, and has taken in most of them by then.
+    wait_until(lambda: sum(bool(upstream.requests(mark)) for mark in marks) > len(marks) // 2)
+    wait_until(lambda: all(request.gone.is_set() for mark in marks for request in upstream.requests(mark)))
 
 
 FAULTS_BEFORE_THE_TURN = {
