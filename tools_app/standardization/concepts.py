@@ -7,7 +7,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +25,8 @@ from tools_app.standardization.naming import (
 from tools_app.standardization.units import ucum_unit
 
 MAX_LENGTH = 256
+# Of the names people write few are written again and again.
+NAMES_REMEMBERED = 4096
 
 _FOLDER = Path(__file__).parent
 # A word for a specimen may be left out where it is the one the measurement is made in anyway.
@@ -89,6 +91,7 @@ class _Index:
     search_forms: tuple[tuple[Concept, tuple[_SearchForm, ...]], ...]
 
 
+@lru_cache(maxsize=NAMES_REMEMBERED)
 def find_concept(indicator: str, unit: str | None, *, is_number: bool = False) -> Concept | None:
     """The concept a written indicator names, decided by its UCUM unit where an indicator has several codes.
 
@@ -126,6 +129,7 @@ def unit_in_name(indicator: str) -> str | None:
     return unit if unit and kind_of(unit) and concepts_named(name) else None
 
 
+@lru_cache(maxsize=NAMES_REMEMBERED)
 def concepts_named(indicator: str) -> Sequence[Concept]:
     """All codes a written indicator may stand for, one for each unit class; empty when it is not in the index."""
     if len(indicator) > MAX_LENGTH:
