@@ -3,16 +3,16 @@
 import time
 
 from celery import Task, shared_task
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_init, worker_shutting_down
 
 from mirobody_site.tenancy.log_context import log_context
 from mirobody_site.tenancy.metrics import TURN_QUEUE_SECONDS
-from responses_app.engine.tokens import count_tokens
 from responses_app.services.dispatch import RUN_TURN, dispatch_turn
 from responses_app.services.draining import drain, stopping
 from responses_app.services.recovery import recover_turns
 from responses_app.services.sweeping import sweep_expired
 from responses_app.services.turns import run_turn
+from responses_app.services.warming import warm_up
 
 
 @shared_task(name=RUN_TURN, bind=True)
@@ -40,10 +40,10 @@ def sweep_expired_task() -> None:
     sweep_expired()
 
 
-@worker_ready.connect
-def warm_up(**_: object) -> None:
-    """Loads what takes long to load before a turn needs it, and many at once."""
-    count_tokens("")
+@worker_init.connect
+def load_first(**_: object) -> None:
+    """A worker takes no turn before it has loaded what turns need."""
+    warm_up()
 
 
 @worker_shutting_down.connect
