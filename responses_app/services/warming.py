@@ -2,14 +2,12 @@
 
 from responses_app.engine.figures import figures_in
 from responses_app.engine.tokens import count_tokens
-from tools_app.registry import enabled_tools
 from tools_app.standardization import concepts_named, ucum_unit
 
 
 def warm_up() -> None:
-    """The tokenizer, the index of measurements with its reader of Chinese, the reader of units, the tools."""
+    """The tokenizer, the index of measurements with its reader of Chinese, the readers of units and of figures."""
     count_tokens("tokens")
     concepts_named("血糖值是多少")
     ucum_unit("mmol/(L.h)")
-    figures_in("5.4 mmol/L")
-    enabled_tools()
+    list(figures_in("5.4 mmol/L"))
