@@ -21,6 +21,11 @@ MAX_RECORDS = 10
 """How many records are named for one number."""
 
 _MAX_ALIKE = 200
+# What nobody's answer needs is not looked into, so that a result made to be costly is not.
+_MAX_UNITS = 500
+_MAX_MEASURES = 500
+_MAX_FIGURES = 1_000
+_MAX_CONVERSIONS = 5_000
 _EXACT = 1e-9
 _LARGEST = 1e30
 # The factors people convert by are rounded: 18 for glucose is 0.9 per mille off.
@@ -108,16 +113,21 @@ class _Results:
 
     def __init__(self, evidence: Iterable[Evidence]) -> None:
         found: dict[_Measure, dict[tuple[float, _Place], None]] = defaultdict(dict)
+        units = _Units()
         for one in evidence:
-            for measure, value, record in _numbers(one.data):
-                found[measure][abs(value), _Place(one.call_id, record if one.named else None)] = None
+            for measure, value, record in _numbers(one.data, units):
+                if measure in found or len(found) < _MAX_MEASURES:
+                    found[measure][abs(value), _Place(one.call_id, record if one.named else None)] = None
         self._numbers = {measure: sorted(numbers, key=lambda number: number[0]) for measure, numbers in found.items()}
         self._known: dict[tuple[float, float, str | None], list[_Place]] = {}
+        self._lines: dict[tuple[str, _Measure], tuple[float, float] | None] = {}
 
     def support_for(self, figure: Figure) -> list[_Place]:
         """The places of the results that say the same, those with a record first."""
         key = (figure.value, figure.step, figure.unit)
         if key not in self._known:
+            if len(self._known) >= _MAX_FIGURES:
+                return []
             places = dict.fromkeys(self._as_written(figure)) or dict.fromkeys(self._converted(figure))
             self._known[key] = sorted(places, key=lambda place: place.record is None)
         return self._known[key]
@@ -129,11 +139,17 @@ class _Results:
 
     def _converted(self, figure: Figure) -> Iterator[_Place]:
         for measure in self._numbers:
-            line = _conversion(figure.unit, measure.unit, measure.analyte) if figure.unit and measure.unit else None
+            line = self._line(figure.unit, measure) if figure.unit else None
             if line is not None:
                 slope, at_zero = line
                 value, half_step = figure.value * slope + at_zero, figure.step / 2 * abs(slope)
                 yield from self._within(measure, value, half_step, _CONVERTED)
+
+    def _line(self, unit: str, measure: _Measure) -> tuple[float, float] | None:
+        key = unit, measure
+        if measure.unit is not None and key not in self._lines and len(self._lines) < _MAX_CONVERSIONS:
+            self._lines[key] = _conversion(unit, measure.unit, measure.analyte)
+        return self._lines.get(key)
 
     def _within(self, measure: _Measure, value: float, half_step: float, tolerance: float) -> Iterator[_Place]:
         numbers = self._numbers[measure]
@@ -144,14 +160,29 @@ class _Results:
             yield place
 
 
-def _numbers(data: Any) -> Iterator[tuple[_Measure, float, str | None]]:
+class _Units:
+    """Reads the units of results, each spelling once."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, str | None] = {}
+
+    def read(self, written: object) -> str | None:
+        """The unit in UCUM, when that is one."""
+        if not isinstance(written, str):
+            return None
+        if written not in self._read and len(self._read) < _MAX_UNITS:
+            self._read[written] = ucum_unit(written)
+        return self._read.get(written)
+
+
+def _numbers(data: Any, units: _Units) -> Iterator[tuple[_Measure, float, str | None]]:
     """Every number of a result with its unit, analyte and record. A stack, since a caller's output may be deep."""
     stack: list[tuple[Any, _Context]] = [(_parsed(data), _Context(None, "", None))]
     while stack:
         value, context = stack.pop()
         match value:
             case dict():
-                inner = _inside(value, context)
+                inner = _inside(value, context, units)
                 stack.extend((item, _for_key(key, inner)) for key, item in value.items() if key not in _NO_FIGURES)
             case list():
                 stack.extend((item, context) for item in value)
@@ -186,11 +217,11 @@ def _parsed(data: Any) -> Any:
         return data
 
 
-def _inside(value: Mapping[str, Any], context: _Context) -> _Context:
+def _inside(value: Mapping[str, Any], context: _Context, units: _Units) -> _Context:
     record = next((value[name] for name in _IDENTITIES if isinstance(value.get(name), str)), context.record)
-    unit, code = value.get("unit"), value.get("loinc_code")
+    code = value.get("loinc_code")
     return _Context(
-        unit=ucum_unit(unit) or context.unit if isinstance(unit, str) else context.unit,
+        unit=units.read(value.get("unit")) or context.unit,
         analyte=_analyte(code) if isinstance(code, str) else context.analyte,
         record=record,
     )
