@@ -40,6 +40,47 @@ def test_numbers_units_and_codes(
 
 
 @pytest.mark.parametrize(
+    ("indicator", "value", "unit", "parsed", "ucum", "code"),
+    [
+        ("body weight", "10 st 5 lb", "", 145, "[lb_av]", "29463-7"),
+        ("body weight", "10 st 5", "st", 145, "[lb_av]", "29463-7"),
+        ("body weight", "10 st 5", "stone", 145, "[lb_av]", "29463-7"),
+        ("weight", "70 kg 500 g", "", 70.5, "kg", "29463-7"),
+        ("body height", "1m75", "", 175, "cm", "8302-2"),
+        ("身高", "1米75", "", 175, "cm", "8302-2"),
+        ("身高", "175公分", "", 175, "cm", "8302-2"),
+        ("身高", "1m75", "m", 175, "cm", "8302-2"),
+        ("body height", "5 ft 9", "", 69, "[in_i]", "8302-2"),
+    ],
+)
+def test_a_value_in_two_units_is_one_number(
+    api: httpx.Client, indicator: str, value: str, unit: str, parsed: float, ucum: str, code: str
+) -> None:
+    row = row_of(api, record(indicator, value, unit))
+    assert (row["parsed_value"], row["parsed_unit"], row["loinc_code"]) == (parsed, ucum, code)
+    shown = api.get(f"/v1/fhir/Observation/{row['fhir_resource_id']}", params={"user": "u-001"}).json()
+    assert shown["valueQuantity"] == {
+        "value": parsed, "unit": ucum, "system": "http://unitsofmeasure.org", "code": ucum,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("indicator", "value"),
+    [("body weight", "80 cm 5"), ("body weight", "70 kg 500"), ("body height", "1m8"), ("my index", "3 kg2")],
+)
+def test_a_stray_number_after_a_unit_leaves_the_value_text(api: httpx.Client, indicator: str, value: str) -> None:
+    row = row_of(api, record(indicator, value, ""))
+    assert (row["value"], row["parsed_value"], row["parsed_unit"]) == (value, None, None)
+    shown = api.get(f"/v1/fhir/Observation/{row['fhir_resource_id']}", params={"user": "u-001"}).json()
+    assert (shown.get("valueString"), shown.get("valueQuantity")) == (value, None)
+
+
+def test_limits_beside_a_value_in_two_units_are_in_the_unit_beside_it(api: httpx.Client) -> None:
+    row = row_of(api, record("body height", "1m75", "m", reference_low=1.5, reference_high=1.9))
+    assert (row["abnormal"], row["reference_low"], row["reference_high"]) == ("normal", 150, 190)
+
+
+@pytest.mark.parametrize(
     ("indicator", "unit"),
     [("creatinine", ""), ("甘油三酯", "ｍｇ／ｄ"), ("hemoglobin", "G/L"), ("magnesium", "Mmol/L"), ("sodium", "kg")],
 )

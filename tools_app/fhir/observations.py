@@ -16,7 +16,7 @@ from django.conf import settings
 
 from tools_app.fhir.systems import LOINC, UCUM
 from tools_app.records.models import RECORD_PREFIX, HealthRecord
-from tools_app.standardization import Concept, concepts
+from tools_app.standardization import Concept, concepts, ucum_unit
 
 Json = dict[str, Any]
 
@@ -113,14 +113,15 @@ def _value(record: HealthRecord) -> Json:
 
 def _quantity(number: float, record: HealthRecord) -> Json:
     value = int(number) if number.is_integer() and abs(number) < _EXACT else number
+    written = record.unit.strip()
     if record.ucum_unit:
         return {
             "value": value,
-            "unit": record.unit.strip() or record.ucum_unit,
+            "unit": written if ucum_unit(written) == record.ucum_unit else record.ucum_unit,
             "system": UCUM,
             "code": record.ucum_unit,
         }
-    return {"value": value} | ({"unit": record.unit} if record.unit.strip() else {})
+    return {"value": value} | ({"unit": record.unit} if written else {})
 
 
 def _interpretation(record: HealthRecord) -> Json:

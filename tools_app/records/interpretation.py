@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -225,7 +225,7 @@ def _analyte(indicator: str, unit: str | None) -> Concept | None:
 
 def _unit(quantity: Quantity, unit_beside: str, path: str) -> str | None:
     inside, beside = ucum_unit(quantity.unit), ucum_unit(unit_beside)
-    if inside and beside and inside != beside:
+    if inside and beside and beside not in {inside, *quantity.parts}:
         raise _refuse(path, "unit", "is not the unit that stands in the value")
     return inside or beside
 
@@ -277,14 +277,22 @@ def _foreign_code(record: WrittenRecord) -> str:
     return record.loinc_code
 
 
-def reference_of(record: WrittenRecord, unit: str | None) -> Interval:
-    """The record's limits: those given as numbers, else those its reference text states in the reading's own unit."""
+def reference_of(record: WrittenRecord, unit: str | None, scale: Decimal = Decimal(1)) -> Interval:
+    """The record's limits: those given as numbers, else those its reference text states in the reading's own unit.
+
+    ``scale`` is how many of that unit the unit is in which limits beside the value are written.
+    """
     if record.reference_low is not None or record.reference_high is not None:
-        return Interval(_decimal(record.reference_low), _decimal(record.reference_high))
+        return _scaled(Interval(_decimal(record.reference_low), _decimal(record.reference_high)), scale)
     stated = interval(record.reference_text)
     if stated is None or (stated.unit and ucum_unit(stated.unit) != unit):
         return Interval(None, None)
-    return stated
+    return stated if stated.unit else _scaled(stated, scale)
+
+
+def _scaled(limits: Interval, scale: Decimal) -> Interval:
+    low, high = (None if limit is None else limit * scale for limit in (limits.low, limits.high))
+    return replace(limits, low=low, high=high)
 
 
 def _decimal(number: float | None) -> Decimal | None:
@@ -293,7 +301,7 @@ def _decimal(number: float | None) -> Decimal | None:
 
 def _compared(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
     """The limits, how the reading lies to them, and who says so: what was given goes over what is computed."""
-    reference = reference_of(record, reading.unit)
+    reference = reference_of(record, reading.unit, reading.quantity.scale)
     flag = record.flag if isinstance(record, CodedRecord) else record.abnormal
     given = flag or reading.quantity.flag
     found = given or _abnormal(record, reading.quantity, reference)

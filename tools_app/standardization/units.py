@@ -22,7 +22,14 @@ _HUGE_PREFIX = re.compile(r"(?<![A-Za-z\[])[MGTPEZY](?:mol|g|L|l|m|eq|osm|U|\[IU
 _LONE_CAPITAL = re.compile(r"(?<![A-Za-z\[_])[A-IM-TX-Z](?![A-Za-z\]_])")
 # "mg/d" and "ng/m" are what a narrow field leaves of "mg/dL" and "ng/mL".
 _CUT_OFF_LITRE = re.compile(r"(?:g|mol|eq|U|\])/[dmunpf]$")
-_PLAIN_INTEGER = re.compile(r"(?<![A-Za-z\d*_.^\]])\d+(?![\d*_^])")
+# Digits of a unit: a power of ten, a length to the 2nd or 3rd, a reciprocal in a product, a name in brackets.
+# Any other is a number that stands beside the unit: "m75", "st5", "kg.500".
+_DIGITS_OF_UNITS = re.compile(
+    r"(?<![A-Za-z\d])10[*^]-?\d{1,2}(?!\d)|(?<![A-Za-z\[])[kdcmunp]?m-?[23](?![\dA-Za-z])"
+    r"|(?<=[./])s2(?![\dA-Za-z])|(?<=\.)[A-Za-z]+-[12](?![\dA-Za-z])|\[[^\[\]]*\]"
+)
+_DIGIT = re.compile(r"\d")
+_NUMBER_AFTER_WORD = re.compile(r"[^\W\d]+\s+\d+")
 _HAS_SYMBOL = re.compile(r"[A-Za-z%{\[]")
 _ANNOTATION = re.compile(r"\{[^{}]*\}")
 
@@ -32,9 +39,9 @@ def ucum_unit(written: str | None) -> str | None:
 
     Explicit spellings come first; text that is valid UCUM already is kept, with ``L`` for litre and ``10*`` for powers.
     ``None`` when nothing was written, when the text is unknown, or when it could mean two things (``G/L``, ``Mmol/L``,
-    ``mg/d``, ``斤``): a unit is never guessed. Raises nothing.
+    ``mg/d``, ``斤``), or when a number stands in it (``m75``, ``ft 9``): a unit is never guessed. Raises nothing.
     """
-    if written is None or len(written) > MAX_LENGTH:
+    if written is None or len(written) > MAX_LENGTH or _NUMBER_AFTER_WORD.fullmatch(written.strip()):
         return None
     return _ucum_unit(written)
 
@@ -77,7 +84,7 @@ def _is_doubtful(unit: str) -> bool:
         _HUGE_PREFIX.search(bare)
         or _LONE_CAPITAL.search(bare)
         or _CUT_OFF_LITRE.search(bare)
-        or _PLAIN_INTEGER.search(bare)
+        or _DIGIT.search(_DIGITS_OF_UNITS.sub("", bare))
     )
 
 

@@ -38,15 +38,41 @@ _TRAILING = re.compile(rf"(?P<rest>.*\d.*?) ?(?P<flag>{_SURE_FLAG})")
 _LEADING = re.compile(rf"(?P<flag>{_SURE_FLAG}) ?(?P<rest>[<>≤≥=]*[\d.].*)")
 _LETTER_AFTER = re.compile(r"(?P<rest>.*\d.*?) (?P<flag>HH|H|LL|L)")
 _LETTER_BEFORE = re.compile(r"(?P<flag>HH|H|LL|L) (?P<rest>[<>≤≥=]*[\d.].*)")
-# Two numbers of one kind, the second in the smaller unit, which the sum is told in.
+# Two numbers of one kind, the second in the smaller unit.
 _COMPOSITE = re.compile(
-    r"(?P<first>\d{1,3}) ?(?P<unit>[^\d\s.,/<>-]+) ?(?P<second>\d{1,2}(?:\.\d{1,2})?) ?(?P<smaller>[^\d\s]*)"
+    r"(?P<first>\d{1,3}) ?(?P<larger>[^\d\s.,/<>-]+) ?(?P<second>\d{1,3}(?:\.\d{1,2})?) ?(?P<smaller>[^\d\s]*)"
 )
-_LARGER_UNITS = {
-    "h": ("min", Decimal(60), frozenset({"min", "m", "mins", "minutes", "分", "分钟", ""})),
-    "[ft_i]": ("in", Decimal(12), frozenset({"in", "inch", "inches", '"', "''", "英寸"})),
-    "min": ("s", Decimal(60), frozenset({"s", "sec", "secs", "seconds", "秒"})),
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two units that make one value: ``size`` of the ``smaller``, spelled as ``names``, are one of the larger.
+
+    ``bare`` is what the second number looks like where its unit is left out, or ``None`` where it never is. The sum
+    is told in ``told_in``.
+    """
+
+    smaller: str
+    size: int
+    names: frozenset[str]
+    bare: str | None
+    told_in: str
+
+
+_PAIRS = {
+    "h": _Pair("min", 60, frozenset({"min", "m", "mins", "minute", "minutes", "分", "分钟"}), r"\d{1,2}", "min"),
+    "min": _Pair("s", 60, frozenset({"s", "sec", "secs", "second", "seconds", "秒"}), None, "s"),
+    "[ft_i]": _Pair("[in_i]", 12, frozenset({"in", "inch", "inches", '"', "''", "英寸"}), r"\d{1,2}", "[in_i]"),
+    "[stone_av]": _Pair(
+        "[lb_av]", 14, frozenset({"lb", "lbs", "pound", "pounds", "磅"}), r"\d{1,2}(?:\.\d+)?", "[lb_av]"
+    ),
+    "[lb_av]": _Pair("[oz_av]", 16, frozenset({"oz", "ounce", "ounces", "盎司"}), None, "[oz_av]"),
+    # One digit alone is tenths to some and centimetres to others: "1m8".
+    "m": _Pair("cm", 100, frozenset({"cm", "厘米", "公分"}), r"\d{2}", "cm"),
+    "kg": _Pair("g", 1000, frozenset({"g", "gram", "grams", "克"}), None, "kg"),
 }
+# Alone these are as often something else.
+_LARGER_ONLY = {"'": "[ft_i]", "st": "[stone_av]", "St": "[stone_av]", "ST": "[stone_av]"}
 _BLOOD_PRESSURE = re.compile(r"(\d{2,3}(?:\.\d)?) ?[/-] ?(\d{2,3}(?:\.\d)?)(?: ?(?P<unit>[^\d ].*))?")
 
 _PLAIN = re.compile(r"(?:\d*\.?\d+|\d+\.)(?:[eE][+-]?\d+)?")
@@ -76,6 +102,8 @@ class Quantity:
     ``number`` is ``None`` when the value is no single number. ``comparator`` is one of ``<``, ``<=``, ``>``, ``>=`` or
     ``None``. ``unit`` is the unit text found inside the value, as written. ``text`` is the value as written, or the
     plain decimal form of a number that came as a number. ``flag`` is ``high`` or ``low`` where the value says so.
+    ``parts`` are the UCUM units of a value written in two, the larger first, such as feet and inches.
+    ``scale`` is how many of its unit one of the unit written beside it is, where the number was told in another.
     """
 
     number: Decimal | None
@@ -83,6 +111,8 @@ class Quantity:
     unit: str | None
     text: str
     flag: str = ""
+    parts: tuple[str, ...] = ()
+    scale: Decimal = Decimal(1)
 
 
 def parse_value(value: str | int | float, unit_beside: str | None = None) -> Quantity:
@@ -99,8 +129,9 @@ def parse_value(value: str | int | float, unit_beside: str | None = None) -> Qua
     A number may carry a power of ten (``1.2x10^3``; one that its unit carries belongs to the unit: ``5.1x10^9/L``),
     a comparator before it, in signs or words (``小于5``), a known unit after it (``< 0.5 mg/L``), and a flag
     (``6.8 ↑``, ``6.8 (H)``; a bare ``H`` or ``L`` only where a unit stands beside it). Two numbers that make one, such
-    as ``7h32m`` and ``5'10"``, are one in the smaller unit. Everything else, such as ``negative``, ``++``, ``+1``,
-    ``-``, ``10<``, ``120/80`` or ``4-6``, is text: ``number`` is ``None``.
+    as ``7h32m``, ``5'10"``, ``10 st 5`` and ``1m75``, are one in the smaller unit (kilograms and grams in kilograms).
+    Everything else, such as ``negative``, ``++``, ``+1``, ``-``, ``10<``, ``120/80``, ``4-6`` or ``80 cm 5``, is text:
+    ``number`` is ``None``.
 
     Raises:
         ValueError: not a number or infinite; over 2,000 characters; control characters or lone surrogates; a number of
@@ -149,17 +180,22 @@ def _read_text(value: str, unit_beside: str) -> Quantity:
 
 def _read_flagged(text: str, written: str, unit_beside: str) -> Quantity | None:
     rest, flag = _without_flag(text, unit_beside)
-    read = _read_quantity(rest, written, unit_beside) or _read_composite(rest, written)
+    read = _read_quantity(rest, written, unit_beside) or _read_composite(rest, written, unit_beside)
     return read and replace(read, flag=flag)
 
 
 def _read_before_unit(text: str, written: str) -> Quantity | None:
     """A value as it is shown, with the unit from beside it at its end: ``6.8 H mmol/L``, ``3.5x10^9 10^9/L``."""
     rest, _, unit = text.rpartition(" ")
-    if not rest or unit in _RESULT_FLAGS or ucum_unit(unit) is None:
+    beside = _larger_unit(unit)
+    if not rest or unit in _RESULT_FLAGS or not beside:
         return None
     read = _read_flagged(rest, written, unit)
-    return read and replace(read, unit=read.unit or unit)
+    if read is None or not (read.unit or ucum_unit(unit)):
+        return None
+    if read.unit and beside not in {ucum_unit(read.unit), *read.parts}:
+        return None
+    return replace(read, unit=read.unit or unit, scale=Decimal(1))
 
 
 def _without_flag(text: str, unit_beside: str) -> tuple[str, str]:
@@ -202,15 +238,30 @@ def _exponent(match: re.Match[str], unit_beside: str) -> int:
     return (0 if repeats else power) + _MYRIADS.get(match["myriads"] or "", 0)
 
 
-def _read_composite(text: str, written: str) -> Quantity | None:
+def _read_composite(text: str, written: str, unit_beside: str) -> Quantity | None:
     match = _COMPOSITE.fullmatch(text)
-    larger = {"'": "[ft_i]"}.get(match["unit"], ucum_unit(match["unit"])) if match else None
-    if match is None or larger not in _LARGER_UNITS:
+    if match is None:
         return None
-    unit, size, names = _LARGER_UNITS[larger]
-    if match["smaller"].casefold() not in names:
+    larger = _larger_unit(match["larger"])
+    pair, second = _PAIRS.get(larger), Decimal(match["second"])
+    if pair is None or second >= pair.size or not _is_smaller(pair, match):
         return None
-    return Quantity(int(match["first"]) * size + Decimal(match["second"]), None, unit, written)
+    total = int(match["first"]) * pair.size + second
+    sizes = {larger: Decimal(pair.size), pair.smaller: Decimal(1)}
+    told, beside = sizes[pair.told_in], sizes.get(_larger_unit(unit_beside))
+    scale = beside / told if beside else Decimal(1)
+    return Quantity(total / told, None, pair.told_in, written, parts=(larger, pair.smaller), scale=scale)
+
+
+def _larger_unit(written: str) -> str:
+    return _LARGER_ONLY.get(written) or ucum_unit(written) or ""
+
+
+def _is_smaller(pair: _Pair, match: re.Match[str]) -> bool:
+    """Whether the second number is in the pair's smaller unit: it says so, or need not."""
+    if match["smaller"]:
+        return match["smaller"].casefold() in pair.names
+    return pair.bare is not None and re.fullmatch(pair.bare, match["second"]) is not None
 
 
 def _plain_form(value: str) -> str:

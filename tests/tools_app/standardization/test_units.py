@@ -30,6 +30,9 @@ PARSER = get_ucum_parser()
         ("小时", "h"), ("h", "h"), ("min", "min"), ("分钟", "min"), ("mm/h", "mm/h"), ("mm/hr", "mm/h"),
         ("fL", "fL"), ("fl", "fL"), ("pg", "pg"), ("g/L", "g/L"), ("g/l", "g/L"), ("mEq/L", "meq/L"),
         ("mL/min/1.73m²", "mL/min/{1.73_m2}"), ("kg/m²", "kg/m2"), ("kg/㎡", "kg/m2"), ("mg/L FEU", "mg/L{FEU}"),
+        ("m2", "m2"), ("cm2", "cm2"), ("mm3", "mm3"), ("um3", "um3"), ("mL/m2", "mL/m2"),
+        ("[CFU]/10*3", "[CFU]/10*3"), ("mmol.L-1", "mmol.L-1"), ("m/s2", "m/s2"), ("cm[H2O]", "cm[H2O]"),
+        ("mL/min/1.73 m2", "mL/min/{1.73_m2}"), ("/100 WBC", "/100{WBCs}"), ("mg/24 h", "mg/(24.h)"),
         ("nmol/l", "nmol/L"), ("mmol/mol", "mmol/mol"), ("kcal", "kcal"), ("千卡", "kcal"), ("ml/kg/min", "mL/kg/min"),
     ],
 )  # fmt: skip
@@ -42,6 +45,8 @@ def test_reads_a_written_unit(written, unit):
     [
         None, "", " ", "斤", "度", "G/L", "Mmol/L", "Mg/dL", "MU/L", "Pmol/L", "mg/d", "ｍｇ／ｄ", "ng/m", "109/L",
         "/80", "80",
+        "m75", "st5", "st 5", "ft9", "ft 9", "h30", "kg500", "kg.500", "kg2", "cm5", "mg/L3", "%5", "m 75", "s60",
+        "g-5", "10*9/L5", "[ft_i]9", "mmol/L.2",
         "H", "cal", "st", "mgdL", "unknown", "mmol//L", "mmol/L high", "5 mmol/L", "x" * 41, "mmol/L\x00",
     ],
 )  # fmt: skip

@@ -97,6 +97,48 @@ def test_everything_else_is_text(written):
 
 
 @pytest.mark.parametrize(
+    ("written", "number", "unit"),
+    [
+        ("10 st 5 lb", "145", "[lb_av]"), ("10 st 5", "145", "[lb_av]"), ("10 st 5 lbs", "145", "[lb_av]"),
+        ("10 stone 5.5 pounds", "145.5", "[lb_av]"), ("9st7", "133", "[lb_av]"),
+        ("1m75", "175", "cm"), ("1 m 75", "175", "cm"), ("1m75cm", "175", "cm"), ("1 m 5 cm", "105", "cm"),
+        ("1米75", "175", "cm"), ("１米７５", "175", "cm"), ("1米75厘米", "175", "cm"),
+        ("5 ft 9", "69", "[in_i]"), ("5ft9in", "69", "[in_i]"), ("5'9\"", "69", "[in_i]"),
+        ("7 h 30", "450", "min"), ("7h30m", "450", "min"), ("7小时30分钟", "450", "min"), ("5 min 30 s", "330", "s"),
+        ("70 kg 500 g", "70.5", "kg"), ("70公斤500克", "70.5", "kg"), ("8 lb 3 oz", "131", "[oz_av]"),
+        ("10 st 5 st", "145", "[lb_av]"), ("1m75 m", "175", "cm"),
+    ],
+)  # fmt: skip
+def test_two_numbers_of_one_kind_are_added_up(written, number, unit):
+    quantity = parse_value(written)
+
+    assert (quantity.number, quantity.unit, quantity.text) == (Decimal(number), unit, written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "80 cm 5", "70 kg 500", "70 kg 500 lb", "10 st 5 kg", "10 st 14 lb", "5 ft 12", "1m8", "1 m 8", "7 h 60",
+        "8 lb 3", "180 lb 5", "5.4 mmol/L 3", "5.4 mmol/L3", "5 ft 9 cm", "7 h 30 kg", "5.4 mmol/L mg/dL",
+        "70 kg 500 g 3", "kg 70", "3 kg2", "36 Cel 8", "98%5",
+    ],
+)  # fmt: skip
+def test_a_number_after_a_unit_is_never_part_of_it(written):
+    assert parse_value(written) == Quantity(None, None, None, written)
+
+
+@given(
+    st.sampled_from(["kg", "lb", "cm", "ft", "st", "h", "min", "mmol/L", "%", "mg/dL", "s", "g", "L", "kcal", "bpm"]),
+    st.integers(min_value=0, max_value=9999),
+    st.sampled_from(["{} {}", "{}{}", "{}.{}"]),
+)
+def test_no_unit_is_made_of_a_unit_and_a_number(unit, number, form):
+    made = parse_value(f"7 {form.format(unit, number)}")
+
+    assert made.unit is None or not any(character.isdigit() for character in made.unit)
+
+
+@pytest.mark.parametrize(
     ("written", "number", "text"),
     [
         (5, "5", "5"),
