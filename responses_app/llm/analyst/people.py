@@ -41,7 +41,8 @@ _ZH_QUANTITY = (
     r"(?:个?(?:半月|月份?|星期|礼拜|季度|小时|钟头)|[次个天日号周年晚夜条笔回组项份遍趟轮期种]|分钟)"
 )
 _ZH_POSSESSIVE = re.compile(
-    rf"(?:我的|我家的|我)?([\u4e00-\u9fffA-Za-z]{{1,6}}(?:{_ZH_QUANTITY})?|{_ZH_QUANTITY})的\s*(?=\ue000)"
+    rf"(?:我的|我家的|我)?(?P<who>[A-Za-z][A-Za-z'’-]*|[\u4e00-\u9fffA-Za-z]{{1,6}}(?:{_ZH_QUANTITY})?|{_ZH_QUANTITY})"
+    r"的\s*(?=\ue000)"
 )
 _NOT_A_PERSON = re.compile(
     r"(?:what|it|that|let|here|there|how|who|where|when|he|she|this|today|yesterday|tonight|tomorrow|day|week|month"
@@ -56,6 +57,14 @@ _PRONOUN = re.compile(r"\b(?:his|her|their|him|he|she)\b|他的?|她的?", re.IG
 _MYSELF = re.compile(
     r"\b(?:my own|mine|myself|me and|and me|and i|and mine)\b|我自己|我和|和我(?!的?爸|的?妈)|跟我", re.IGNORECASE
 )
+_MY_OWN = re.compile(
+    r"\b(?:my|our)\s+(?:[\w-]+\s+){0,2}\ue000|\b(?:than|vs\.?|versus|or|with) (?:me|i|my|mine)\b"
+    r"|\b(?:me|i|mine) (?:or|vs\.?|versus)\b"
+    r"|我的?\s*\ue000.*(?:和|与|跟|比|还是|谁|\ue001)|(?:和|与|跟|比|还是|或)我|我(?:和|与|跟|还是|或)",
+    re.IGNORECASE,
+)
+# Names that are words of a question too when written small.
+_WORDLIKE_NAMES = {"max", "min", "rose", "will", "long", "see"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,8 @@ def find_person(text: str) -> Person | None:
         word = m["en"] or m["zh"]
         return Person(word, _relation(word), m.start(), m.end())
     for m in _POSSESSIVE.finditer(text):
-        name = stop_words_removed(m[1])
+        wordlike = m[1][0].isupper() and m[1].lower() in _WORDLIKE_NAMES
+        name = m[1] if wordlike else stop_words_removed(m[1])
         if name and not _NOT_A_PERSON.match(name):
             return Person(name, "", m.start(), m.end())
     return None if _FIRST_PERSON.search(text) else _named(text)
@@ -96,15 +106,18 @@ def zh_owner(text: str, stop_words: re.Pattern[str]) -> Person | None:
     Numerals are no names: "最近三次的血压" is the asker's.
     """
     for m in _ZH_POSSESSIVE.finditer(text):
-        word = stop_words.sub("", re.sub(_ZH_QUANTITY, "", m[1]))
+        word = stop_words.sub("", re.sub(_ZH_QUANTITY, "", m["who"]))
         if word and not re.fullmatch(rf"{_ZH_NUMERAL}+", word):
             return Person(word, "", m.start(), m.end())
     return None
 
 
-def speaks_of_both(text: str) -> bool:
+def speaks_of_both(text: str, other: Person) -> bool:
     """Whether a question about someone else is about the asker too ("compare mine and my father's")."""
-    return _MYSELF.search(text) is not None
+    if _MYSELF.search(text):
+        return True
+    rest = text[: other.begin] + "\ue001" * (other.stop - other.begin) + text[other.stop :]
+    return _MY_OWN.search(rest) is not None
 
 
 def has_pronoun(text: str) -> bool:

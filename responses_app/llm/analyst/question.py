@@ -35,6 +35,7 @@ from responses_app.llm.analyst.people import Person, find_person, has_pronoun, s
 from responses_app.llm.analyst.relative_periods import with_relative_periods
 from responses_app.llm.analyst.small_talk import Kind, kind_of, stop_words_removed
 from responses_app.llm.analyst.text import is_chinese, masked, normalised
+from responses_app.llm.analyst.unclear_owners import unclear_owner
 from responses_app.llm.analyst.unread_times import unread_times
 from responses_app.llm.analyst.unsupported import unsupported_wish
 
@@ -171,7 +172,7 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
     actions = find_actions(_without_conditions(draft.mask, conditions), clauses, tools)
     data, requests = _sorted(draft, clauses, actions)
     asks = _asks(draft, data)
-    person = _person(draft, clauses, data, bool(asks), requests)
+    person = _person(draft, clauses, [*data, *conditions], bool(asks), requests)
     asks = _with_unknown(draft, data, asks, person, bool(requests))
     question = Question(
         text=text,
@@ -180,7 +181,7 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
         conditions=tuple(_condition(draft, span, asks) for span in conditions),
         requests=requests,
         person=person,
-        both=person is not None and speaks_of_both(draft.mask),
+        both=person is not None and speaks_of_both(draft.mask, person),
         impossible=_impossible(draft, [*data, *conditions]),
         unsupported=_first_of(unsupported_wish(draft.mask[begin:stop]) for begin, stop in [*data, *conditions]),
         hours=any(_singles_out_hours(draft, span) for span in [*data, *conditions]),
@@ -451,8 +452,16 @@ def _person(
     if requests:
         for m in _RECIPIENT.finditer(mask):
             mask = masked(mask, m.start(), m.end())
-    found = find_person(mask) or zh_owner(mask, _ZH_OWNER_STOP) or _other_owner(mask)
+    found = find_person(mask) or zh_owner(mask, _ZH_OWNER_STOP) or _other_owner(mask) or _unclear(draft, mask, data)
     return found if found and (asks or found.relation or not requests) else None
+
+
+def _unclear(draft: _Draft, mask: str, spans: Sequence[Span]) -> Person | None:
+    found = (
+        unclear_owner(mask, (b, s), [m.begin for m in draft.mentions if b <= m.begin < s], _ZH_OWNER_STOP)
+        for b, s in spans
+    )
+    return next((person for person in found if person), None)
 
 
 _RECIPIENT = re.compile(
@@ -461,7 +470,8 @@ _RECIPIENT = re.compile(
     re.IGNORECASE,
 )
 _ZH_OWNER_STOP = re.compile(
-    r"如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上+次|上一次|倒数|第[一二三四五六七八九十]|上一?回|这回|那回|之前|以前|平时|平均"
+    r"白天|清晨|凌晨|傍晚"
+    r"|如果|要是|假如|一旦|若是|若|当|我们?|自己|今天|昨天|现在|目前|最近|最新|当前|上+次|上一次|倒数|第[一二三四五六七八九十]|上一?回|这回|那回|之前|以前|平时|平均"
     r"|最高|最低|最大|最小|总|所有|全部|历史|近期|这次|本次|空腹|餐后|一下|查|看|帮|请|和|与|跟|告诉|显示|列出|比较"
     r"|对比|知道"
     r"|那|期间|时候|时|里|中|内|早上|晚上|上午|下午|静息|日常|每天|每日|每周|每月|多少|什么|哪|有|是|在|从|到|一次"

@@ -76,7 +76,7 @@ _NO_MEASURE = re.compile(
 )
 _LIMIT_WORD = re.compile(
     r"\b(?:above|below|over|under|greater than|less than|more than|higher than|lower than)\s+(?:an?\s+)?"
-    r"(?!control)([A-Za-z]+)"
+    r"(?!control)([A-Za-z]+)(?!['’A-Za-z])"
 )
 
 
