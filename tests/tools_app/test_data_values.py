@@ -65,6 +65,52 @@ def test_a_value_in_two_units_is_one_number(
 
 
 @pytest.mark.parametrize(
+    ("indicator", "value", "unit", "parsed", "ucum", "code"),
+    [
+        ("体重", "130斤", "", 65, "kg", "29463-7"),
+        ("体重", "130 市斤", "", 65, "kg", "29463-7"),
+        ("体重", 130, "斤", 65, "kg", "29463-7"),
+        ("体重", "130.5", "斤", 65.25, "kg", "29463-7"),
+        ("体重", "130斤", "斤", 65, "kg", "29463-7"),
+        ("体重", "65斤5两", "", 32.75, "kg", "29463-7"),
+        ("body weight", "10 st", "", 10, "[stone_av]", "29463-7"),
+        ("body weight", 10, "st", 10, "[stone_av]", "29463-7"),
+        ("体温", "36.8度", "", 36.8, "Cel", "8310-5"),
+        ("体温", 36.8, "度", 36.8, "Cel", "8310-5"),
+        ("体温", "36.8度", "℃", 36.8, "Cel", "8310-5"),
+        ("体温", "36度8", "", 36.8, "Cel", "8310-5"),
+        ("体温", "36.8 ℃", "", 36.8, "Cel", "8310-5"),
+    ],
+)
+def test_everyday_units_count_for_what_they_are_used_of(
+    api: httpx.Client, indicator: str, value: Any, unit: str, parsed: float, ucum: str, code: str
+) -> None:
+    row = row_of(api, record(indicator, value, unit))
+    assert (row["parsed_value"], row["parsed_unit"], row["loinc_code"]) == (parsed, ucum, code)
+    assert row["value"].startswith(str(value))
+    shown = api.get(f"/v1/fhir/Observation/{row['fhir_resource_id']}", params={"user": "u-001"}).json()
+    assert (shown["valueQuantity"]["value"], shown["valueQuantity"]["code"]) == (parsed, ucum)
+    assert shown["valueQuantity"]["unit"] in {ucum, unit}
+    assert shown["valueQuantity"]["unit"] not in {"斤", "度", "st"}
+
+
+@pytest.mark.parametrize(
+    ("indicator", "value", "unit"),
+    [
+        ("血糖", "130斤", ""), ("身高", "36度8", ""), ("体重", "36.8度", ""), ("体重", "65斤5", ""), ("体重", "5两", ""),
+        ("体重", "130斤", "kg"), ("体温", "98.6度", "mg"), ("我的指标", "65斤5两", ""),
+    ],
+)  # fmt: skip
+def test_everyday_units_of_anything_else_stay_text(api: httpx.Client, indicator: str, value: str, unit: str) -> None:
+    assert row_of(api, record(indicator, value, unit))["parsed_value"] is None
+
+
+def test_limits_beside_a_weight_in_jin_are_in_jin(api: httpx.Client) -> None:
+    row = row_of(api, record("体重", 130, "斤", reference_low=100, reference_high=140))
+    assert (row["abnormal"], row["reference_low"], row["reference_high"]) == ("normal", 50, 70)
+
+
+@pytest.mark.parametrize(
     ("indicator", "value"),
     [("body weight", "80 cm 5"), ("body weight", "70 kg 500"), ("body height", "1m8"), ("my index", "3 kg2")],
 )
@@ -139,6 +185,24 @@ def test_a_blood_pressure_is_two_readings_of_one_time(api: httpx.Client, value: 
     pair = {row["loinc_code"]: row["parsed_value"] for row in rows(api)}
     assert pair == {"8480-6": 120, "8462-4": 80}
     assert {row["time"] for row in rows(api)} == {"2026-03-01T08:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("value", "unit"), [("17/11 kPa", ""), ("17/11", "kPa"), ("17.3/9.5 kPa", ""), ("17/9.5", "kPa")]
+)
+def test_a_blood_pressure_in_kilopascals_is_two_readings(api: httpx.Client, value: str, unit: str) -> None:
+    answer = written(api, record("血压", value, unit))
+    assert (answer["ingested"], answer["standardized"]) == (2, 2)
+    low = float(value.partition("/")[2].removesuffix(" kPa"))
+    pair = {row["loinc_code"]: (row["parsed_value"], row["parsed_unit"]) for row in rows(api)}
+    assert pair == {"8480-6": (float(value.partition("/")[0]), "kPa"), "8462-4": (low, "kPa")}
+
+
+@pytest.mark.parametrize("value", ["高压130低压85", "高压130 低压85", "收缩压130，舒张压85 mmHg"])
+def test_a_blood_pressure_in_words_is_two_readings(api: httpx.Client, value: str) -> None:
+    written(api, record("血压", value, ""))
+    pair = {row["loinc_code"]: (row["parsed_value"], row["parsed_unit"]) for row in rows(api)}
+    assert pair == {"8480-6": (130, "mm[Hg]"), "8462-4": (85, "mm[Hg]")}
 
 
 @pytest.mark.parametrize("value", ["120/", "/80", "120/80/95", "80/120", "120", 120])

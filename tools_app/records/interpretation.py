@@ -30,6 +30,7 @@ from tools_app.standardization import (
     Quantity,
     blood_pressure,
     concepts_named,
+    everyday_quantity,
     find_concept,
     interval,
     ordinal,
@@ -157,12 +158,16 @@ def _readings(record: WrittenRecord, path: str) -> list[Reading]:
     if any(concept.analyte == BLOOD_PRESSURE for concept in candidates):
         return _blood_pressure(record, path)
     is_titrated = any(concept.code_unit == TITRE for concept in candidates)
-    return [_reading(record.term, _quantity(record, path, is_titrated=is_titrated), record.unit, path)]
+    units = {concept.unit for concept in candidates}
+    measured_in = units.pop() if len(units) == 1 else ""
+    quantity = _quantity(record, path, is_titrated=is_titrated, measured_in=measured_in)
+    return [_reading(record.term, quantity, record.unit, path)]
 
 
-def _quantity(record: WrittenRecord, path: str, *, is_titrated: bool = False) -> Quantity:
+def _quantity(record: WrittenRecord, path: str, *, is_titrated: bool = False, measured_in: str = "") -> Quantity:
     try:
-        quantity = parse_value(record.value, record.unit)
+        everyday = everyday_quantity(record.value, record.unit, measured_in)
+        quantity = everyday or parse_value(record.value, record.unit)
     except ValueError as error:
         raise _refuse(path, "value", f"cannot be kept: {error}") from None
     if quantity.number is None and is_titrated:
@@ -185,17 +190,17 @@ def _as_text(text: str) -> Quantity:
 def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
     """Two readings of a pair like ``120/80``; words are kept as words; a single number is neither of the two."""
     quantity = _quantity(record, path)
-    pair = blood_pressure(quantity.text)
+    pair = blood_pressure(quantity.text, record.unit)
     if pair is None and not any(character.isdigit() for character in quantity.text):
         return [_reading(record.term, quantity, record.unit, path)]
     if pair is None:
         raise _refuse(path, "value", "must be systolic/diastolic, as in 120/80")
-    systolic, diastolic = pair
+    systolic, diastolic, unit_inside = pair
     if systolic <= diastolic:
         raise _refuse(path, "value", "has a systolic pressure that is not above the diastolic")
-    unit = record.unit or ("mmHg" if systolic >= LEAST_MMHG else "")
+    unit = record.unit or ("mmHg" if systolic >= LEAST_MMHG and not unit_inside else "")
     return [
-        _reading(code, Quantity(number=number, comparator=None, unit=None, text=quantity.text), unit, path)
+        _reading(code, Quantity(number=number, comparator=None, unit=unit_inside, text=quantity.text), unit, path)
         for code, number in ((SYSTOLIC, systolic), (DIASTOLIC, diastolic))
     ]
 

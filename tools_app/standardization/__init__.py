@@ -13,6 +13,7 @@ from tools_app.standardization.concepts import (
     to_canonical,
     unit_in_name,
 )
+from tools_app.standardization.everyday import everyday_quantity
 from tools_app.standardization.results import Interval, Ordinal, interval, ordinal, titre
 from tools_app.standardization.units import ucum_unit
 from tools_app.standardization.values import Quantity, blood_pressure, parse_value
@@ -27,6 +28,7 @@ __all__ = [
     "concepts",
     "concepts_matching",
     "concepts_named",
+    "everyday_quantity",
     "find_concept",
     "interval",
     "ordinal",

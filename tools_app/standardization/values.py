@@ -74,6 +74,11 @@ _PAIRS = {
 # Alone these are as often something else.
 _LARGER_ONLY = {"'": "[ft_i]", "st": "[stone_av]", "St": "[stone_av]", "ST": "[stone_av]"}
 _BLOOD_PRESSURE = re.compile(r"(\d{2,3}(?:\.\d)?) ?[/-] ?(\d{2,3}(?:\.\d)?)(?: ?(?P<unit>[^\d ].*))?")
+_BLOOD_PRESSURE_KPA = re.compile(r"(\d{1,2}(?:\.\d{1,2})?) ?[/-] ?(\d{1,2}(?:\.\d{1,2})?)(?: ?(?P<unit>[^\d ].*))?")
+_BLOOD_PRESSURE_NAMED = re.compile(
+    r"(?:高压|收缩压) ?:? ?(\d{2,3}) ?[,、;/]? ?(?:低压|舒张压) ?:? ?(\d{2,3})(?: ?(?P<unit>[^\d ].*))?"
+)
+_PRESSURES = frozenset({"mm[Hg]", "kPa"})
 
 _PLAIN = re.compile(r"(?:\d*\.?\d+|\d+\.)(?:[eE][+-]?\d+)?")
 _GROUPED_BY_COMMA = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
@@ -142,21 +147,25 @@ def parse_value(value: str | int | float, unit_beside: str | None = None) -> Qua
     return _read_number(value)
 
 
-def blood_pressure(value: str) -> tuple[Decimal, Decimal] | None:
-    """Systolic and diastolic of a reading written as one pair, such as ``120/80``, ``120 / 80`` or ``120-80 mmHg``.
+def blood_pressure(value: str, unit_beside: str = "") -> tuple[Decimal, Decimal, str | None] | None:
+    """Systolic and diastolic of a reading written as one pair, and the unit inside it, as written.
 
-    In the unit written, which may only be mmHg or missing. ``None`` when the text is no such pair; a pair whose first
-    number is not the larger one is returned as written. Raises nothing.
+    Such as ``120/80``, ``120-80 mmHg``, ``17.3/9.5 kPa`` and ``高压130低压85``. In the unit
+    written, which may only be mmHg, kPa or missing. ``None`` when the text is no such pair; a pair whose first number
+    is not the larger one is returned as written. Raises nothing.
     """
     if len(value) > MAX_LENGTH:
         return None
-    match = _BLOOD_PRESSURE.fullmatch(_plain_form(value))
+    text = _plain_form(value)
+    match = _BLOOD_PRESSURE_KPA.fullmatch(text)
+    if match is None or ucum_unit(match["unit"] or unit_beside) != "kPa":
+        match = _BLOOD_PRESSURE.fullmatch(text) or _BLOOD_PRESSURE_NAMED.fullmatch(text)
     if match is None:
         return None
     unit = match["unit"]
-    if unit is not None and ucum_unit(unit) != "mm[Hg]":
+    if unit is not None and ucum_unit(unit) not in _PRESSURES:
         return None
-    return Decimal(match[1]), Decimal(match[2])
+    return Decimal(match[1]), Decimal(match[2]), unit
 
 
 def _read_number(value: int | float) -> Quantity:

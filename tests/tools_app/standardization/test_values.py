@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_app.standardization import Quantity, blood_pressure, parse_value
+from tools_app.standardization import Quantity, blood_pressure, everyday_quantity, parse_value
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,11 @@ def test_refuses_what_is_no_value_without_repeating_it(written):
 @pytest.mark.parametrize(
     ("written", "systolic", "diastolic"),
     [
+        ("高压130低压85", 130, 85),
+        ("高压130 低压85", 130, 85),
+        ("收缩压：130，舒张压：85", 130, 85),
+        ("17/11 kPa", 17, 11),
+        ("17.3/9.5kPa", Decimal("17.3"), Decimal("9.5")),
         ("120/80", 120, 80),
         ("120 / 80", 120, 80),
         ("120-80", 120, 80),
@@ -183,10 +188,29 @@ def test_refuses_what_is_no_value_without_repeating_it(written):
     ],
 )
 def test_blood_pressure_pairs(written, systolic, diastolic):
-    assert blood_pressure(written) == (systolic, diastolic)
+    pair = blood_pressure(written)
+
+    assert pair is not None
+    assert pair[:2] == (systolic, diastolic)
 
 
-@pytest.mark.parametrize("written", ["120/", "/80", "120/80/95", "120", "120/80 kg", "120.80", "1200/80", "high", ""])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "120/",
+        "/80",
+        "120/80/95",
+        "120",
+        "120/80 kg",
+        "9/6",
+        "低压85高压130",
+        "高压130",
+        "120.80",
+        "1200/80",
+        "high",
+        "",
+    ],
+)
 def test_no_blood_pressure_pair(written):
     assert blood_pressure(written) is None
 
@@ -217,3 +241,13 @@ def test_a_plain_number_is_read_as_itself(number):
 @given(st.text())
 def test_blood_pressure_never_fails(written):
     blood_pressure(written)
+
+
+@given(st.text(alphabet="0123456789.- 斤市两度分st<高", max_size=10), st.sampled_from(["", "斤", "度", "kg", "℃"]))
+def test_everyday_units_give_a_number_in_the_unit_of_what_is_measured_or_nothing(written, unit):
+    for measured_in, told_in in (("kg", {"kg", "[stone_av]"}), ("Cel", {"Cel"}), ("mmol/L", set()), ("", set())):
+        try:
+            quantity = everyday_quantity(written, unit, measured_in)
+        except ValueError:
+            continue
+        assert quantity is None or (quantity.unit in told_in and quantity.number is not None)
