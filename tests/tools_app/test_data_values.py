@@ -97,8 +97,8 @@ def test_everyday_units_count_for_what_they_are_used_of(
 @pytest.mark.parametrize(
     ("indicator", "value", "unit"),
     [
-        ("血糖", "130斤", ""), ("身高", "36度8", ""), ("体重", "36.8度", ""), ("体重", "65斤5", ""), ("体重", "5两", ""),
-        ("体重", "130斤", "kg"), ("体温", "98.6度", "mg"), ("我的指标", "65斤5两", ""),
+        ("血糖", "130斤", ""), ("身高", "36度8", ""), ("体重", "36.8度", ""), ("体重", "65斤5", ""),
+        ("体重", "5两", ""), ("体重", "130斤", "kg"), ("体温", "98.6度", "mg"), ("我的指标", "65斤5两", ""),
     ],
 )  # fmt: skip
 def test_everyday_units_of_anything_else_stay_text(api: httpx.Client, indicator: str, value: str, unit: str) -> None:

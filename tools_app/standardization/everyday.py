@@ -36,8 +36,8 @@ def everyday_quantity(value: str | int | float, unit_beside: str, measured_in: s
     """A value in a unit that is sure only because what is measured has ``measured_in`` as its canonical UCUM unit.
 
     Of what is measured in kilograms ``130斤``, ``65斤5两`` (one 斤 is half a kilogram, ten 两 are one 斤) and
-    ``10 st``; of a temperature ``36.8度`` and ``36度8``, in degrees Celsius. The unit may stand beside the value instead. ``None`` for
-    everything else. Raises ``ValueError`` as ``parse_value`` does.
+    ``10 st``; of a temperature ``36.8度`` and ``36度8``, in degrees Celsius. The unit may stand beside the
+    value instead. ``None`` for everything else. Raises ``ValueError`` as ``parse_value`` does.
     """
     known = _UNITS.get(measured_in)
     if known is None:
