@@ -37,7 +37,9 @@ _NO_FIGURES = frozenset(
         *("date", "time", "end_time", "start", "end", "local_date", "first_date", "last_date"),
     }
 )
-_COUNTS = frozenset({"count", "checked", "low", "high", "excluded", "pairs", "days", "of_days", "steps_in_a_row"})
+_COUNTS = frozenset(
+    {"count", "checked", "low", "high", "excluded", "without_unit", "pairs", "days", "of_days", "steps_in_a_row"}
+)
 
 
 @dataclass(frozen=True, slots=True)

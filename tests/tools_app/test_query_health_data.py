@@ -82,7 +82,7 @@ def test_bounds_words_and_bare_numbers_enter_no_figure(ann: Person) -> None:
         record("creatinine", "haemolysed", "umol/L", "2026-03-05"),
     )
     result = ann.one(indicators=["肌酐"], operation="aggregate")
-    assert (result["count"], result["excluded"]) == (5, 3)
+    assert (result["count"], result["excluded"], result["without_unit"]) == (5, 3, 1)
     assert result["average"] == pytest.approx(88.41, abs=0.05)
     assert result["minimum"]["value"] > 80
     assert result["last"]["date"] == "2026-03-02"

@@ -75,7 +75,7 @@ class Summary:
     """Aggregates of one series.
 
     ``excluded`` readings enter ``count`` alone: those without a number that compares, with a bound only, or with a
-    number that cannot be.
+    number that cannot be. ``without_unit`` of them have a number, but no unit that says how much it is.
     ``lower_bound`` and ``upper_bound`` are the excluded readings that may well lie beyond ``minimum`` and ``maximum``.
     ``low``, ``high`` and ``checked`` count readings below, above and held against their reference range.
     """
@@ -94,6 +94,7 @@ class Summary:
     checked: int
     first_expiry: datetime | None
     line: Line | None = None
+    without_unit: int = 0
     lower_bound: HealthRecord | None = None
     upper_bound: HealthRecord | None = None
 
@@ -104,7 +105,7 @@ class Summary:
 
 
 def summarise(readings: Readings, *, with_line: bool = False) -> Summary:
-    """The aggregates; of equal extremes the earliest is named. Five queries, nine with excluded readings."""
+    """The aggregates; of equal extremes the earliest is named. Five queries, ten with excluded readings."""
     last = readings.usable.order_by(*NEWEST_FIRST).first()
     centre = last if last is not None else HealthRecord(canonical_number=0.0, day=0)
     row = readings.records.order_by().aggregate(**_figures(readings.series, centre, with_line=with_line))
@@ -125,6 +126,7 @@ def summarise(readings: Readings, *, with_line: bool = False) -> Summary:
         checked=row["checked"],
         first_expiry=row["first_expiry"],
         line=_line(row) if with_line else None,
+        without_unit=_without_unit(readings.records) if excluded else 0,
         lower_bound=_below(readings.records, minimum) if excluded else None,
         upper_bound=_above(readings.records, maximum) if excluded else None,
     )
@@ -177,6 +179,10 @@ def _earliest_with(readings: Readings, number: float | None) -> HealthRecord | N
     # By key first: the numbers are in the index, the rest of a row is not.
     earliest = readings.usable.filter(canonical_number=number).order_by(*OLDEST_FIRST).values("pk")[:1]
     return HealthRecord.objects.filter(pk__in=earliest).first()
+
+
+def _without_unit(records: HealthRecordQuerySet) -> int:
+    return records.filter(number__isnull=False, canonical_number=None, comparator="").count()
 
 
 def _below(records: HealthRecordQuerySet, minimum: HealthRecord | None) -> HealthRecord | None:

@@ -164,6 +164,7 @@ def figures(asked: Asked, among: Readings, summary: Summary) -> dict[str, Any]:
         "first": landmark(summary.first, scale),
         "last": landmark(summary.last, scale),
         "excluded": summary.excluded,
+        "without_unit": summary.without_unit,
         "maybe_lower": bound(summary.lower_bound, scale),
         "maybe_higher": bound(summary.upper_bound, scale),
     }

@@ -69,7 +69,7 @@ def trend_sentence(result: Result, whose: str, say: Wording) -> str:
 
 
 def left_out(result: Result, measures: Sequence[Measure], say: Wording) -> str:
-    """That readings without a plain number are in no figure, and which of them may lie beyond a stated extreme."""
+    """That some readings are in no figure and why, and which of them may lie beyond a stated extreme."""
     if not result.excluded:
         return ""
     beyond_extremes = [
@@ -80,12 +80,20 @@ def left_out(result: Result, measures: Sequence[Measure], say: Wording) -> str:
         )
         if measure in measures and point is not None
     ]
-    readings = say.readings(result.excluded)
-    told = say.pick(
-        f"Left out: {readings} without a plain number (words or only a bound)",
-        f"未计入 {readings}（只有文字或上下限）",
-    )
-    return say.pick("; ", "；").join([told, *beyond_extremes]) + say.pick(".", "。")
+    return say.pick("; ", "；").join([_why_left_out(result, say), *beyond_extremes]) + say.pick(".", "。")
+
+
+def _why_left_out(result: Result, say: Wording) -> str:
+    unitless = min(result.without_unit, result.excluded)
+    reasons = [
+        say.pick(f"{say.readings(count)} {en}", f"{say.readings(count)}（{zh}）")
+        for count, en, zh in (
+            (result.excluded - unitless, "without a plain number (words or only a bound)", "只有文字或上下限"),
+            (unitless, "without a unit that says how much the number is", "数值没有可用的单位"),
+        )
+        if count
+    ]
+    return say.pick("Left out: ", "未计入 ") + say.pick(" and ", "，").join(reasons)
 
 
 def missing_lines(part: Part, answer: Answer, say: Wording) -> list[str]:
@@ -312,9 +320,8 @@ def _aggregate(part: Part, result: Result, say: Wording) -> list[str]:
             )
         ]
     if result.average is None:
-        line = say.pick(
-            f"The readings of {name}{span} have no numbers to compute with.", f"{name}{span}没有可计算的数值。"
-        )
+        en, zh = ("numbers with a unit", "带单位、可计算的数值") if result.without_unit else ("numbers", "可计算的数值")
+        line = say.pick(f"The readings of {name}{span} have no {en} to compute with.", f"{name}{span}没有{zh}。")
         return [_with_left_out(line, result, wanted, say)]
     needs_span = any(m in {Measure.AVERAGE, Measure.SUM} for m in wanted)
     tail = span if needs_span or part.period else ""

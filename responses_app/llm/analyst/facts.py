@@ -32,8 +32,8 @@ class Point:
 class Result:
     """One indicator's part of a ``query_health_data`` answer. What the operation does not give is ``None`` or empty.
 
-    Figures leave out the ``excluded`` readings; ``maybe_lower`` and ``maybe_higher`` are those of them that are only a
-    bound and may lie beyond the extremes.
+    Figures leave out the ``excluded`` readings, of which ``without_unit`` have a number that no unit explains;
+    ``maybe_lower`` and ``maybe_higher`` are those of them that are only a bound and may lie beyond the extremes.
     """
 
     indicator: str
@@ -47,6 +47,7 @@ class Result:
     first: Point | None = None
     last: Point | None = None
     excluded: int = 0
+    without_unit: int = 0
     maybe_lower: Point | None = None
     maybe_higher: Point | None = None
     direction: str = ""
@@ -126,6 +127,7 @@ def _result(raw: Mapping[str, Any]) -> Result:
         first=_point(raw.get("first")),
         last=_point(raw.get("last")),
         excluded=_count(raw.get("excluded")),
+        without_unit=_count(raw.get("without_unit")),
         maybe_lower=_point(raw.get("maybe_lower")),
         maybe_higher=_point(raw.get("maybe_higher")),
         direction=_direction(raw.get("trend")),

@@ -77,6 +77,7 @@ FIELDS = st.sampled_from(
             "first",
             "last",
             "excluded",
+            "without_unit",
         ),
         *("trend", "points", "groups", "first_date"),
     ]

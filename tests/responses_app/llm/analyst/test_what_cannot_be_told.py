@@ -119,6 +119,32 @@ def test_figures_say_what_they_leave_out(question: str, named: str) -> None:
     assert (">10" in told) is (named == ">10 mg/L")
 
 
+@pytest.mark.parametrize(
+    ("question", "excluded", "without_unit", "told"),
+    [
+        ("average weight?", 2, 2, "Left out: 2 readings without a unit"),
+        ("average weight?", 3, 1, "(words or only a bound) and 1 reading without a unit"),
+        ("体重平均多少", 2, 2, "未计入 2 次测量（数值没有可用的单位）"),
+        ("体重平均多少", 3, 1, "未计入 2 次测量（只有文字或上下限），1 次测量（数值没有可用的单位）"),
+    ],
+)
+def test_a_number_without_a_unit_is_left_out_for_that(
+    question: str, excluded: int, without_unit: int, told: str
+) -> None:
+    result = figures("Body weight", "kg", count=6, excluded=excluded, without_unit=without_unit)
+    text = ask(question, query_result(result)).text
+    assert told in text
+    assert ("plain number" in text or "只有文字" in text) is (excluded > without_unit)
+
+
+def test_readings_that_are_all_without_a_unit_are_said_to_lack_one() -> None:
+    none = figures("Body weight", "kg", count=1, excluded=1, without_unit=1, average=None, sum=None)
+    none |= {"minimum": None, "maximum": None, "first": None, "last": None}
+    told = ask("average weight?", query_result(none)).text
+    assert "no numbers with a unit" in told
+    assert "Left out: 1 reading without a unit" in told
+
+
 def test_figures_of_all_readings_say_nothing_of_the_kind() -> None:
     assert "Left out" not in ask("highest hs-CRP?", query_result(figures("hs-CRP", "mg/L"))).text
 
