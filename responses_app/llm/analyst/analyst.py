@@ -22,6 +22,13 @@ from responses_app.engine.ports import (
 from responses_app.llm.analyst import replies
 from responses_app.llm.analyst.answer import answer_ask
 from responses_app.llm.analyst.arguments import Filled, Material, asked_names, fill
+from responses_app.llm.analyst.clinical_records import (
+    CLINICAL_TOOL,
+    clinical_call,
+    kinds_named,
+    no_clinical_tool,
+    tell_clinical,
+)
 from responses_app.llm.analyst.facts import Answer, read_answer, read_members
 from responses_app.llm.analyst.measures import Measure, singles_out_weekdays
 from responses_app.llm.analyst.people import members_matching
@@ -142,6 +149,9 @@ class _Inference:
         if self.question.kind is Kind.MEMBERS and not self.question.asks:
             self._list_members()
             return
+        if self.question.clinical:
+            self._clinical_records()
+            return
         if not self._needs_data():
             self._do_requests([], "")
             return
@@ -181,6 +191,24 @@ class _Inference:
         self.text.append(replies.no_tools(self.say))
         if self.question.requests and not self.question.conditions:
             self._do_requests([], "")
+
+    def _clinical_records(self) -> None:
+        kinds = self.question.clinical
+        done = self.turn.server_calls(CLINICAL_TOOL)
+        if CLINICAL_TOOL not in self.servers and not done:
+            self.text.append(no_clinical_tool(kinds, self.say))
+            return
+        subjects = self._subjects()
+        if subjects is None:
+            return
+        period = next(iter(self.question.loose.periods), None)
+        if not done:
+            what = kinds_named(kinds, self.say)
+            self.reasoning = self.say.pick(f"I look up {what}.", f"查询{what}。")
+            self.calls += [(CLINICAL_TOOL, clinical_call(kinds, subject, period)) for subject in subjects]
+            return
+        for subject, call in zip(subjects, done, strict=False):
+            self.text.append(tell_clinical(call.output or "", call.failed, kinds, subject, period, self.say))
 
     def _list_members(self) -> None:
         listed = self._members()

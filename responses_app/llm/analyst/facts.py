@@ -73,7 +73,7 @@ def read_answer(output: str, failed: bool) -> Answer:
     """The answer in a call's output."""
     data = read_json(output)
     if failed or not isinstance(data, dict) or not isinstance(data.get("results"), list):
-        return Answer(failure=_failure(data, output))
+        return Answer(failure=failure_of(data, output))
     results = tuple(_result(r) for r in data["results"][:_MOST_RESULTS] if isinstance(r, dict))
     return Answer(
         results, _names(data.get("not_found")), _names(data.get("no_data_in_range")), data.get("truncated") is True
@@ -106,7 +106,8 @@ def written_number(value: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:.{decimals}f}".rstrip("0")
 
 
-def _failure(data: Any, output: str) -> str:
+def failure_of(data: Any, output: str) -> str:
+    """A tool's own word on why it failed, as one short line; empty when it says nothing."""
     if isinstance(data, dict):
         told = data.get("error") or data.get("message") or ""
         return shown(told.get("message", "") if isinstance(told, dict) else told, 200)

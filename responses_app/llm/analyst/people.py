@@ -59,7 +59,7 @@ _MYSELF = re.compile(
 )
 _MY_OWN = re.compile(
     r"\b(?:my|our)\s+(?:[\w-]+\s+){0,2}\ue000|\b(?:than|vs\.?|versus|or|with) (?:me|i|my|mine)\b"
-    r"|\b(?:me|i|mine) (?:or|vs\.?|versus)\b"
+    r"|\b(?:me|i|mine|my) (?:or|and|vs\.?|versus)\b"
     r"|我的?\s*\ue000.*(?:和|与|跟|比|还是|谁|\ue001)|(?:和|与|跟|比|还是|或)我|我(?:和|与|跟|还是|或)",
     re.IGNORECASE,
 )

@@ -10,6 +10,7 @@ from datetime import date
 
 from responses_app.engine.ports import ToolDefinition
 from responses_app.llm.analyst.client_tools import READING, Action, find_actions
+from responses_app.llm.analyst.clinical_wishes import Wanted, asks_of_someone, find_clinical
 from responses_app.llm.analyst.conditions import Condition, find_conditions, read_condition
 from responses_app.llm.analyst.dates import Period, find_periods
 from responses_app.llm.analyst.indicators import Mention, find_mentions, unknown_mention
@@ -85,9 +86,9 @@ class Question:
     """A question as it was understood.
 
     ``impossible`` is a date that does not exist, a period that ends before it begins, or a time that cannot be looked
-    up. ``unsupported`` is a wish for a figure that no tool computes, as written. ``hours``: only some hours of the days
-    are asked about. ``loose`` is everything its
-    data clauses say, taken together, whether it makes a whole question or not: a follow-up may need just that.
+    up. ``clinical`` are the kinds of clinical records asked for. ``unsupported`` is a wish for a figure that no tool
+    computes, as written. ``hours``: only some hours of the days are asked about. ``loose`` is everything its data
+    clauses say, taken together, whether it makes a whole question or not: a follow-up may need just that.
     """
 
     text: str
@@ -101,6 +102,7 @@ class Question:
     unsupported: str = ""
     hours: bool = False
     kind: Kind | None = None
+    clinical: tuple[str, ...] = ()
     loose: Ask = field(default_factory=lambda: Ask(()))
 
     @property
@@ -111,7 +113,7 @@ class Question:
     @property
     def understood(self) -> bool:
         """Whether anything in it can be acted on."""
-        return bool(self.asks or self.requests or self.conditions or self.person or self.kind)
+        return bool(self.asks or self.requests or self.conditions or self.person or self.kind or self.clinical)
 
 
 @dataclass(slots=True)
@@ -188,7 +190,32 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
         loose=_all_together([_ask(draft, span) for span in data]),
     )
     kind = kind_of(text, draft.mask, asks=bool(question.asks), acts=bool(requests), today=today, periods=draft.periods)
-    return replace(question, kind=kind)
+    return _of_clinical_records(replace(question, kind=kind), draft, clauses)
+
+
+def _of_clinical_records(question: Question, draft: _Draft, clauses: Sequence[Span]) -> Question:
+    """The question as one about clinical records, if it names some and no indicator and wants nothing done."""
+    wanted = find_clinical(draft.mask)
+    named = [m for m in draft.mentions if not any(draft.mask[m.stop : w.begin].isspace() for w in wanted)]
+    if not wanted or named or draft.limits or question.requests or question.conditions or question.kind is not None:
+        return question
+    standing = _Draft(draft.text, draft.mask, draft.periods, [], [_as_mention(draft.text, w) for w in wanted])
+    standing.take(standing.mentions)
+    person = _person(standing, clauses, clauses, True, ())
+    if person is not None and _WHAT_FOR.search(draft.text[: person.begin]) and draft.text[person.begin].islower():
+        person = None
+    if person is None and not asks_of_someone(draft.text):
+        return question
+    both = person is not None and speaks_of_both(standing.mask, person)
+    kinds = tuple(dict.fromkeys(w.kind for w in wanted))
+    return replace(question, clinical=kinds, asks=(), person=person, both=both, unsupported="", hours=False)
+
+
+_WHAT_FOR = re.compile(r"\b(?:for|against|to|on|in)\s+(?:my\s+|the\s+)?$", re.IGNORECASE)
+
+
+def _as_mention(text: str, wanted: Wanted) -> Mention:
+    return Mention((wanted.kind,), text[wanted.begin : wanted.stop], wanted.begin, wanted.stop)
 
 
 def _condition(draft: _Draft, span: Span, asks: Sequence[Ask]) -> Condition:
@@ -545,6 +572,11 @@ def _followed_up(question: Question, before: Question) -> Question:
     if question.requests:
         return question
     points_back = _FOLLOW_UP.search(question.text) is not None or has_pronoun(question.text)
+    if question.clinical:
+        return replace(question, person=question.person or (before.person if has_pronoun(question.text) else None))
+    named = any(m.known for a in question.asks for m in a.mentions)
+    if before.clinical and not named and (points_back or question.person):
+        return replace(question, clinical=before.clinical, asks=(), person=question.person or before.person)
     named = any(a.mentions for a in question.asks)
     if named:
         return _with_earlier_measure(question, before) if points_back else question

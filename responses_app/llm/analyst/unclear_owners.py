@@ -21,7 +21,7 @@ _SUBJECT = re.compile(rf"\b(?:did|does|has|is|was)\s+({_WORD})", re.IGNORECASE)
 _ASKING = re.compile(
     r"\b(?:tell|show|give|let|get|send|help|for) me\b|\bi(?:'d like| would like| want| need| wonder"
     r"| am asking|'m asking| am interested|'m interested| am curious|'m curious)\b"
-    r"|\b(?:can|could|may|do|should|must) i (?:see|know|get|have|look|ask|view|need|want)\b"
+    r"|\b(?:can|could|may) i (?:see|know|get|have|look|ask|view|need|want)\b"
     r"|(?:告诉|帮|给|替|让)我|我(?:很|就|只)?(?:想|要|需要|可以|能|来|有)",
     re.IGNORECASE,
 )

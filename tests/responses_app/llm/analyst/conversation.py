@@ -17,6 +17,7 @@ Tool = Callable[[Arguments], Any]
 
 QUERY = ToolDefinition("query_health_data", "Reads health records.", {"type": "object"}, server=True)
 FAMILY = ToolDefinition("list_family_members", "Lists who shares data.", {"type": "object"}, server=True)
+CLINICAL = ToolDefinition("list_clinical_records", "Lists clinical records.", {"type": "object"}, server=True)
 
 
 def client_tool(name: str, description: str = "", required: Sequence[str] = (), **properties: Any) -> ToolDefinition:
@@ -39,6 +40,7 @@ class Turn:
 
     entries: list[Entry]
     lookups: list[dict[str, Any]] = field(default_factory=list)
+    clinical: list[dict[str, Any]] = field(default_factory=list)
     handed_over: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     text: str = ""
 
@@ -66,7 +68,7 @@ def ask(
 ) -> Turn:
     """Runs a turn. ``data`` answers query_health_data: one result for all calls, or a function of the arguments."""
     turn = Turn([*earlier, Message("user", question)])
-    tools = [QUERY, FAMILY, *clients]
+    tools = [QUERY, FAMILY, CLINICAL, *clients]
     while True:
         events = infer(turn.entries, tools, tool_choice)
         tool_choice = "auto"
@@ -83,7 +85,7 @@ def ask(
 
 def _run(turn: Turn, call: CallMade, data: Tool | Mapping[str, Any], members: Sequence[Mapping[str, str]]) -> None:
     arguments = json.loads(call.arguments)
-    server = call.name in {QUERY.name, FAMILY.name}
+    server = call.name in {QUERY.name, FAMILY.name, CLINICAL.name}
     turn.entries.append(Call(call.call_id, call.name, call.arguments, server))
     if not server:
         turn.handed_over.append((call.name, arguments))
@@ -91,7 +93,7 @@ def _run(turn: Turn, call: CallMade, data: Tool | Mapping[str, Any], members: Se
     if call.name == FAMILY.name:
         result: Any = {"members": list(members)}
     else:
-        turn.lookups.append(arguments)
+        (turn.clinical if call.name == CLINICAL.name else turn.lookups).append(arguments)
         result = data(arguments) if callable(data) else data
     turn.entries.append(CallOutput(call.call_id, json.dumps(result, ensure_ascii=False)))
 
