@@ -1,5 +1,6 @@
 """Streams through HTTP (wire contract, section 4): when what is sent, the side channel, replays, callers who leave."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 
 from responses_app.models import Response
 from responses_app.services import following
-from responses_app.streaming.backends import event_log
+from responses_app.streaming.backends import event_log, request_slots
 from tests.faults.installation import hold_open
 from tests.responses_app.api.conftest import (
     LOOKUP,
+    HeldTurns,
     Script,
     create,
     create_stream,
@@ -382,6 +384,20 @@ def test_callers_who_leave_at_once_end_turns_that_leave_no_row(
     # The server reads what a caller sent even if it has left already, and has taken in most of them by then.
     wait_until(lambda: sum(bool(upstream.requests(mark)) for mark in marks) > len(marks) // 2)
     wait_until(lambda: all(request.gone.is_set() for mark in marks for request in upstream.requests(mark)))
+
+
+def test_what_was_asked_is_taken_back_when_its_caller_leaves_before_a_worker_took_it(
+    account: Account, held_turns: HeldTurns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "_ABANDONED_SECONDS", 0.05)
+    with account.client() as api:
+        for stream in (True, False):
+            caller = hold_open(api, {"input": "Go on", "store": False, "stream": stream})
+            wait_until(lambda: held_turns.ids)
+            response_id = held_turns.ids.pop()
+            assert asyncio.run(request_slots().waits(response_id))
+            caller.close()
+            wait_until(lambda response_id=response_id: not asyncio.run(request_slots().waits(response_id)))
 
 
 FAULTS_BEFORE_THE_TURN = {
