@@ -105,9 +105,14 @@ def test_everyday_units_of_anything_else_stay_text(api: httpx.Client, indicator:
     assert row_of(api, record(indicator, value, unit))["parsed_value"] is None
 
 
-def test_limits_beside_a_weight_in_jin_are_in_jin(api: httpx.Client) -> None:
-    row = row_of(api, record("体重", 130, "斤", reference_low=100, reference_high=140))
+@pytest.mark.parametrize(("value", "unit"), [(130, "斤"), ("130", "斤"), ("130斤", "")])
+def test_limits_of_a_weight_in_jin_are_in_jin_until_it_is_read_back(api: httpx.Client, value: Any, unit: str) -> None:
+    row = row_of(api, record("体重", value, unit, reference_low=100, reference_high=140))
     assert (row["abnormal"], row["reference_low"], row["reference_high"]) == ("normal", 50, 70)
+    written(api, row, user="u-002")
+    (again,) = rows(api, "u-002")
+    told = ("value", "parsed_value", "parsed_unit", "abnormal", "reference_low", "reference_high")
+    assert {name: again[name] for name in told} == {name: row[name] for name in told}
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,7 @@ class WrittenRecord(Written):
 
     ``time`` and ``end_time`` are ISO 8601 dates or date-times; the reference limits are in the reading's own unit;
     ``source`` is the caller's own tag; ``abnormal`` is what the laboratory says, and over what the limits say.
+    ``parsed_unit`` counts of a stored record only: the UCUM unit that its limits are in.
     """
 
     indicator: Name
@@ -157,6 +158,7 @@ class WrittenRecord(Written):
     reference_high: Limit | None = None
     reference_text: Annotated[str, StringConstraints(max_length=500), AfterValidator(_plain)] = ""
     abnormal: Annotated[str, BeforeValidator(_abnormality)] = ""
+    parsed_unit: Unit = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -165,8 +167,10 @@ class WrittenRecord(Written):
 
         What was only computed of it is computed again.
         """
-        if not isinstance(data, dict) or data.get("source") != "api":
+        if not isinstance(data, dict):
             return data
+        if data.get("source") != "api":
+            return {name: value for name, value in data.items() if name != "parsed_unit"}
         computed = data.get("abnormal_source") == AbnormalSource.COMPUTED
         return data | {"source": data.get("comment")} | ({"abnormal": None} if computed else {})
 

@@ -306,7 +306,8 @@ def _decimal(number: float | None) -> Decimal | None:
 
 def _compared(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
     """The limits, how the reading lies to them, and who says so: what was given goes over what is computed."""
-    reference = reference_of(record, reading.unit, reading.quantity.scale)
+    is_stored = record.parsed_unit != "" and record.parsed_unit == reading.unit
+    reference = reference_of(record, reading.unit, Decimal(1) if is_stored else reading.quantity.scale)
     flag = record.flag if isinstance(record, CodedRecord) else record.abnormal
     given = flag or reading.quantity.flag
     found = given or _abnormal(record, reading.quantity, reference)

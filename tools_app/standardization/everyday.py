@@ -51,8 +51,7 @@ def everyday_quantity(value: str | int | float, unit_beside: str, measured_in: s
     if read.number is None or read.unit:
         return None
     text = value if isinstance(value, str) else read.text
-    scale = meaning.size if beside else Decimal(1)
-    return replace(read, number=read.number * meaning.size, unit=meaning.unit, text=text, scale=scale)
+    return replace(read, number=read.number * meaning.size, unit=meaning.unit, text=text, scale=meaning.size)
 
 
 def _taken_apart(value: str) -> tuple[str, str]:

@@ -25,8 +25,8 @@ _CUT_OFF_LITRE = re.compile(r"(?:g|mol|eq|U|\])/[dmunpf]$")
 # Digits of a unit: a power of ten, a length to the 2nd or 3rd, a reciprocal in a product, a name in brackets.
 # Any other is a number that stands beside the unit: "m75", "st5", "kg.500".
 _DIGITS_OF_UNITS = re.compile(
-    r"(?<![A-Za-z\d])10[*^]-?\d{1,2}(?!\d)|(?<![A-Za-z\[])[kdcmunp]?m-?[23](?![\dA-Za-z])"
-    r"|(?<=[./])s2(?![\dA-Za-z])|(?<=\.)[A-Za-z]+-[12](?![\dA-Za-z])|\[[^\[\]]*\]"
+    r"(?<![A-Za-z\d])10[*^]-?\d{1,2}(?!\d)|(?<![A-Za-z\[])[kdcmunp]?m[23](?![\dA-Za-z])"
+    r"|(?<=[./])s2(?![\dA-Za-z])|(?<=\.)[A-Za-z]+-[123](?![\dA-Za-z])|\[[^\[\]]*\]"
 )
 _DIGIT = re.compile(r"\d")
 _NUMBER_AFTER_WORD = re.compile(r"[^\W\d]+\s+\d+")

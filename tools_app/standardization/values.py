@@ -48,8 +48,8 @@ _COMPOSITE = re.compile(
 class _Pair:
     """Two units that make one value: ``size`` of the ``smaller``, spelled as ``names``, are one of the larger.
 
-    ``bare`` is what the second number looks like where its unit is left out, or ``None`` where it never is. The sum
-    is told in ``told_in``.
+    ``bare`` is what the two numbers look like where the second unit is left out, or ``None`` where it never is. The
+    sum is told in ``told_in``.
     """
 
     smaller: str
@@ -60,15 +60,15 @@ class _Pair:
 
 
 _PAIRS = {
-    "h": _Pair("min", 60, frozenset({"min", "m", "mins", "minute", "minutes", "分", "分钟"}), r"\d{1,2}", "min"),
+    "h": _Pair("min", 60, frozenset({"min", "m", "mins", "minute", "minutes", "分", "分钟"}), r"\d+ \d{1,2}", "min"),
     "min": _Pair("s", 60, frozenset({"s", "sec", "secs", "second", "seconds", "秒"}), None, "s"),
-    "[ft_i]": _Pair("[in_i]", 12, frozenset({"in", "inch", "inches", '"', "''", "英寸"}), r"\d{1,2}", "[in_i]"),
+    "[ft_i]": _Pair("[in_i]", 12, frozenset({"in", "inch", "inches", '"', "''", "英寸"}), r"\d \d{1,2}", "[in_i]"),
     "[stone_av]": _Pair(
-        "[lb_av]", 14, frozenset({"lb", "lbs", "pound", "pounds", "磅"}), r"\d{1,2}(?:\.\d+)?", "[lb_av]"
+        "[lb_av]", 14, frozenset({"lb", "lbs", "pound", "pounds", "磅"}), r"\d{1,2} \d{1,2}(?:\.\d+)?", "[lb_av]"
     ),
     "[lb_av]": _Pair("[oz_av]", 16, frozenset({"oz", "ounce", "ounces", "盎司"}), None, "[oz_av]"),
-    # One digit alone is tenths to some and centimetres to others: "1m8".
-    "m": _Pair("cm", 100, frozenset({"cm", "厘米", "公分"}), r"\d{2}", "cm"),
+    # One digit alone is tenths to some and centimetres to others ("1m8"); "30m20" are as well minutes and seconds.
+    "m": _Pair("cm", 100, frozenset({"cm", "厘米", "公分"}), r"[012] \d{2}", "cm"),
     "kg": _Pair("g", 1000, frozenset({"g", "gram", "grams", "克"}), None, "kg"),
 }
 # Alone these are as often something else.
@@ -108,7 +108,7 @@ class Quantity:
     ``None``. ``unit`` is the unit text found inside the value, as written. ``text`` is the value as written, or the
     plain decimal form of a number that came as a number. ``flag`` is ``high`` or ``low`` where the value says so.
     ``parts`` are the UCUM units of a value written in two, the larger first, such as feet and inches.
-    ``scale`` is how many of its unit one of the unit written beside it is, where the number was told in another.
+    ``scale`` is how many of its unit one of the unit written is, where the number was told in another.
     """
 
     number: Decimal | None
@@ -270,7 +270,7 @@ def _is_smaller(pair: _Pair, match: re.Match[str]) -> bool:
     """Whether the second number is in the pair's smaller unit: it says so, or need not."""
     if match["smaller"]:
         return match["smaller"].casefold() in pair.names
-    return pair.bare is not None and re.fullmatch(pair.bare, match["second"]) is not None
+    return pair.bare is not None and re.fullmatch(pair.bare, f"{match['first']} {match['second']}") is not None
 
 
 def _plain_form(value: str) -> str:

@@ -118,7 +118,8 @@ def test_two_numbers_of_one_kind_are_added_up(written, number, unit):
 @pytest.mark.parametrize(
     "written",
     [
-        "80 cm 5", "70 kg 500", "70 kg 500 lb", "10 st 5 kg", "10 st 14 lb", "5 ft 12", "1m8", "1 m 8", "7 h 60",
+        "80 cm 5", "70 kg 500", "30m20", "10 m 50", "12 ft 9",
+        "5 m-2", "5 ft-9", "70 kg 500 lb", "10 st 5 kg", "10 st 14 lb", "5 ft 12", "1m8", "1 m 8", "7 h 60",
         "8 lb 3", "180 lb 5", "5.4 mmol/L 3", "5.4 mmol/L3", "5 ft 9 cm", "7 h 30 kg", "5.4 mmol/L mg/dL",
         "70 kg 500 g 3", "kg 70", "3 kg2", "36 Cel 8", "98%5",
     ],
