@@ -32,7 +32,7 @@ from responses_app.llm.analyst.clinical_records import (
 from responses_app.llm.analyst.facts import Answer, read_answer, read_members
 from responses_app.llm.analyst.measures import Measure, singles_out_weekdays
 from responses_app.llm.analyst.people import members_matching
-from responses_app.llm.analyst.plan import Plan, Subject, is_clear, key, make_plan, newest_of
+from responses_app.llm.analyst.plan import Part, Plan, Subject, is_clear, key, make_plan, newest_of
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
 from responses_app.llm.analyst.small_talk import Kind
 from responses_app.llm.analyst.text import quoted
@@ -258,7 +258,11 @@ class _Inference:
     def _answer(self, plan: Plan) -> None:
         answers = self._answers(plan)
         verdicts = [judge(condition, parts, answers, self.say) for condition, parts in plan.conditions]
-        told = [answer_ask(parts, [answers[key(p.arguments)] for p in parts], self.say) for parts in plan.asks if parts]
+        asked = [_told_of(parts, answers) for parts in plan.asks if parts]
+        told = [answer_ask(parts, [answers[key(p.arguments)] for p in parts], self.say) for parts in asked]
+        told += [
+            replies.night_before(str(p.arguments["end"]), self.say) for parts in asked for p in parts if p.fallback
+        ]
         if any(not is_clear(ask) for ask in self.question.asks):
             told.append(replies.which_indicator(self.say))
         if singles_out_weekdays(self.question.text):
@@ -418,6 +422,16 @@ def _read(done: Done | None) -> Answer:
     if done is None or done.output is None:
         return Answer(failure="")
     return read_answer(done.output, done.failed)
+
+
+def _told_of(parts: Sequence[Part], answers: Mapping[str, Answer]) -> list[Part]:
+    """The parts without fallbacks that are not needed, or that found nothing either."""
+    told: list[Part] = []
+    for i, part in enumerate(parts):
+        here, before = answers[key(part.arguments)], answers[key(parts[i - 1].arguments)]
+        if not part.fallback or (here.results and not before.results and before.failure is None):
+            told.append(part)
+    return told
 
 
 def _output(done: Done, say: Wording) -> str:

@@ -4,7 +4,7 @@ What a period is used for is not known here.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
@@ -50,6 +50,7 @@ class Period:
     """Days from ``start`` to ``end``, both included; ``None`` is open. ``text`` is the period as it was written.
 
     ``begin`` and ``stop`` are its place in the question. ``possible`` is false for a date that no calendar has.
+    ``night``: meant is last night, which ends today.
     """
 
     start: date | None
@@ -61,6 +62,7 @@ class Period:
     implied_year: bool = False
     bare_day: bool = False
     two_ended: bool = False
+    night: bool = False
 
     @property
     def is_day(self) -> bool:
@@ -69,6 +71,21 @@ class Period:
 
 
 Range = tuple[date, date]
+_OF_NIGHT = re.compile(r"night|evening|晚|夜", re.IGNORECASE)
+_THEN_NIGHT = re.compile(r"\s*(?:night|evening|晚|夜)", re.IGNORECASE)
+
+
+def nights_of_sleep(periods: Sequence[Period], text: str, today: date) -> list[Period]:
+    """Periods as they are meant of sleep: a night counts for the day it ends on, so last night is today."""
+    return [_night(period, text, today) for period in periods]
+
+
+def _night(period: Period, text: str, today: date) -> Period:
+    named = _OF_NIGHT.search(text, period.begin, period.stop) or _THEN_NIGHT.match(text, period.stop)
+    if not named or period.start is None or not period.is_day:
+        return period
+    day = period.start + timedelta(days=1)
+    return replace(period, start=day, end=day, night=day == today)
 
 
 def find_periods(text: str, today: date, *, ahead: bool = False, join: bool = True) -> list[Period]:

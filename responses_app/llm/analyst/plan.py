@@ -37,13 +37,17 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One call with what it is for. ``periods`` names the time it covers; ``limit`` what readings were filtered by."""
+    """One call with what it is for. ``period`` names the time it covers; ``limit`` what readings were filtered by.
+
+    ``fallback``: it is told of only when the part before it found nothing.
+    """
 
     ask: Ask
     arguments: Arguments
     subject: Subject
     period: Period | None = None
     limit: Limit | None = None
+    fallback: bool = False
 
     @property
     def operation(self) -> str:
@@ -89,9 +93,22 @@ def make_plan(question: Question, subjects: Sequence[Subject], today: date) -> P
     conditions = tuple(_resolved(question, condition) for condition in question.conditions)
     asks = tuple(_as_trend(ask, conditions) for ask in question.asks if is_clear(ask))
     return Plan(
-        asks=tuple(tuple(p for s in subjects for p in _parts(ask, s, today)) for ask in asks),
+        asks=tuple(tuple(p for s in subjects for p in _with_night_before(_parts(ask, s, today))) for ask in asks),
         conditions=tuple((c, tuple(t for s in subjects for t in _test_parts(question, c, s))) for c in conditions),
     )
+
+
+def _with_night_before(parts: list[Part]) -> list[Part]:
+    """Last night may not be recorded yet; then the night before is told, as such.
+
+    No reading beyond a limit does not mean no reading.
+    """
+    period = parts[0].period if len(parts) == 1 else None
+    if period is None or not period.night or period.start is None or parts[0].limit is not None:
+        return parts
+    day = period.start - timedelta(days=1)
+    arguments = parts[0].arguments | {"start": day.isoformat(), "end": day.isoformat()}
+    return [*parts, replace(parts[0], arguments=arguments, period=replace(period, start=day, end=day), fallback=True)]
 
 
 def is_clear(ask: Ask) -> bool:

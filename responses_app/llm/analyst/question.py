@@ -12,7 +12,7 @@ from responses_app.engine.ports import ToolDefinition
 from responses_app.llm.analyst.client_tools import READING, Action, find_actions
 from responses_app.llm.analyst.clinical_wishes import Wanted, asks_of_someone, find_clinical
 from responses_app.llm.analyst.conditions import Condition, find_conditions, read_condition
-from responses_app.llm.analyst.dates import Period, find_periods
+from responses_app.llm.analyst.dates import Period, find_periods, nights_of_sleep
 from responses_app.llm.analyst.indicators import Mention, find_mentions, unknown_mention
 from responses_app.llm.analyst.limits import Limit, find_limits
 from responses_app.llm.analyst.measures import (
@@ -239,6 +239,8 @@ def _draft(text: str, today: date) -> _Draft:
     draft.take(draft.limits)
     draft.take(draft.periods)
     draft.mentions = find_mentions(draft.mask)[:_MAX_MENTIONS]
+    if draft.mentions and all("sleep" in name.lower() for m in draft.mentions for name in m.names):
+        draft.periods = nights_of_sleep(draft.periods, text, today)
     draft.take(draft.mentions)
     unread = unread_times(draft.mask, draft.periods)
     draft.periods = sorted([*draft.periods, *unread], key=lambda p: p.begin)

@@ -139,6 +139,14 @@ def _those_who_share(names: Sequence[str], say: Wording) -> str:
     return say.pick(f" Those who share data with you: {listed}.", f"与您共享数据的有：{listed}。")
 
 
+def night_before(day: str, say: Wording) -> str:
+    """That nothing is recorded of last night, and which night was told of instead. ``day`` is the day it ended on."""
+    return say.pick(
+        f"Nothing is recorded for last night yet; the latest is the night before, which ended on {day}.",
+        f"昨晚尚无记录；最近的是前一晚（结束于 {day}）。",
+    )
+
+
 def which_person(written: str, names: Sequence[str], say: Wording) -> str:
     """When several people who share data may be meant."""
     listed = say.listed([shown(n) for n in names])
