@@ -163,6 +163,12 @@ def test_a_result_in_words_stays_words(api: httpx.Client, value: str) -> None:
     assert (row["value"], row["parsed_value"], row["loinc_code"]) == (value, None, "25428-4")
 
 
+@pytest.mark.parametrize("value", [":", "see note", "haemolysed", "80 cm 5", "10 st 5", "未检出"])
+def test_text_beside_a_unit_is_the_same_reading_when_read_back(api: httpx.Client, value: str) -> None:
+    row = row_of(api, record("blood glucose", value, "mmol/L" if value != "10 st 5" else ""))
+    assert written(api, row)["ingested"] == 0
+
+
 @pytest.mark.parametrize("value", [9007199254740993, "9007199254740993", ">9007199254740993"])
 def test_a_number_too_large_to_keep_exactly_stays_as_written(api: httpx.Client, value: int | str) -> None:
     row = row_of(api, record("steps", value, "steps"))

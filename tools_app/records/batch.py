@@ -145,7 +145,7 @@ class WrittenRecord(Written):
 
     ``time`` and ``end_time`` are ISO 8601 dates or date-times; the reference limits are in the reading's own unit;
     ``source`` is the caller's own tag; ``abnormal`` is what the laboratory says, and over what the limits say.
-    ``parsed_unit`` counts of a stored record only: the UCUM unit that its limits are in.
+    ``parsed_unit`` counts of a stored record only: the UCUM unit that it and its limits are in.
     """
 
     indicator: Name

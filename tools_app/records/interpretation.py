@@ -171,18 +171,22 @@ def _quantity(record: WrittenRecord, path: str, *, is_titrated: bool = False, me
     except ValueError as error:
         raise _refuse(path, "value", f"cannot be kept: {error}") from None
     if quantity.number is None and is_titrated:
-        return titre(quantity.text) or _as_text(quantity.text)
+        return titre(quantity.text) or _as_text(quantity.text, record.parsed_unit)
     if quantity.number is None or abs(quantity.number) > MAX_EXACT:
-        return _as_text(quantity.text)
+        return _as_text(quantity.text, record.parsed_unit)
     return quantity
 
 
-def _as_text(text: str) -> Quantity:
-    """A value without a number that can be kept, with its unit: "about 5.4 mmol/L", "0-2/HPF", "未检出 IU/mL"."""
+def _as_text(text: str, stored_unit: str) -> Quantity:
+    """A value without a number that can be kept, with its unit: "about 5.4 mmol/L", "0-2/HPF", "未检出 IU/mL".
+
+    Of a stored record the last word is the unit whatever stands before it.
+    """
     spread = interval(text)
     head, _, last = text.strip().rpartition(" ")
     is_result = any(character.isdigit() for character in head) or ordinal(head) is not None
-    is_unit = is_result and ucum_unit(last) is not None
+    last_unit = ucum_unit(last)
+    is_unit = last_unit is not None and (is_result or (bool(head) and last_unit == stored_unit))
     unit = spread.unit if spread and spread.unit else last if is_unit else None
     return Quantity(number=None, comparator=None, unit=unit, text=text)
 
