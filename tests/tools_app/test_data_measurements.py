@@ -20,7 +20,7 @@ def test_the_rows_of_a_blood_pressure_share_a_measurement_and_keep_what_was_writ
     values: dict[str, set[Any]] = {}
     for row in found:
         values.setdefault(row["measurement_id"], set()).add((row["loinc_code"], row["parsed_value"]))
-    assert sorted(values.values(), key=str) == [
+    assert sorted(values.values(), key=sorted) == [
         {("8480-6", 120), ("8462-4", 80)},
         {("8480-6", 130), ("8462-4", 85)},
     ]
