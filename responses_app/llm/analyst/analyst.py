@@ -35,6 +35,8 @@ from responses_app.llm.analyst.people import members_matching
 from responses_app.llm.analyst.plan import Part, Plan, Subject, is_clear, key, make_plan, newest_of
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
 from responses_app.llm.analyst.small_talk import Kind
+from responses_app.llm.analyst.studies import advance, find_study
+from responses_app.llm.analyst.study import CLINICAL, Steps
 from responses_app.llm.analyst.text import quoted
 from responses_app.llm.analyst.turn import Done, Turn, read_turn
 from responses_app.llm.analyst.unit_choice import unit_lookups, with_units
@@ -126,10 +128,27 @@ class _Inference:
             self.text.append(replies.small_talk(self.question.kind, self.say))
         elif self.question.impossible is not None:
             self.text.append(replies.impossible_period(self.question.impossible.text, self.say))
+        elif (study := self._study()) is not None:
+            self._carry_on(study)
         elif self.question.unsupported:
             self.text.append(replies.cannot_compute(self.question.unsupported, self.say))
         else:
             self._work()
+
+    def _study(self) -> Steps | None:
+        """The study for a question about the asker's own data that asks for nothing to be done."""
+        q = self.question
+        if q.requests or q.conditions or q.person or not self.servers >= {QUERY_TOOL, CLINICAL}:
+            return None
+        return find_study(self.turn.question, self.today)
+
+    def _carry_on(self, study: Steps) -> None:
+        step = advance(study, [d for d in self.turn.done if d.server])
+        if isinstance(step, str):
+            self.text.append(step)
+            return
+        self.reasoning = self.say.pick("I look up what is needed for that.", "查询所需的数据。")
+        self.calls += step
 
     def _chosen_tool(self) -> ToolDefinition | None:
         """The tool that the caller named as the choice, unless it was called already."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from responses_app.llm.analyst.comparison import beyond, compares, point_beyond
@@ -16,6 +17,8 @@ from tools_app.standardization import ucum_unit
 
 _LISTED = 20
 _LEAST_POINTS = 2
+# A pace is told over no longer a time than there are readings for, give or take.
+_MONTH, _YEAR = 28, 300
 
 
 def answer_ask(parts: Sequence[Part], answers: Sequence[Answer], say: Wording) -> str:
@@ -57,8 +60,8 @@ def trend_sentence(result: Result, whose: str, say: Wording) -> str:
         )
     return (
         say.pick(
-            f"{capitalised(name)} is {told}: first {first}, most recently {last}.",
-            f"{name}{told}：最早 {first}，最近 {last}。",
+            f"{capitalised(name)} is {told}: first {first}, most recently {last}{pace(result, say)}.",
+            f"{name}{told}：最早 {first}，最近 {last}{pace(result, say)}。",
         )
         if result.direction in {"rising", "falling", "stable"}
         else say.pick(
@@ -66,6 +69,31 @@ def trend_sentence(result: Result, whose: str, say: Wording) -> str:
             f"{name}{told}：最早 {first}，最近 {last}。",
         )
     )
+
+
+def pace(result: Result, say: Wording) -> str:
+    """How fast an indicator goes by its least-squares line, a month and a year, where it was read for that long."""
+    paces = [
+        say.pick(f"{_paced(number, result, say)} a {en}", f"每{zh} {_paced(number, result, say)}")
+        for number, least, en, zh in ((result.per_month, _MONTH, "month", "月"), (result.per_year, _YEAR, "year", "年"))
+        if number is not None and _days_spanned(result) >= least
+    ]
+    if not paces:
+        return ""
+    return say.pick(f"; by the line {', '.join(paces)}", f"；拟合线{'，'.join(paces)}")
+
+
+def _paced(number: float, result: Result, say: Wording) -> str:
+    return say.value(number, result.unit, result.indicator)
+
+
+def _days_spanned(result: Result) -> int:
+    """How many days lie between the first and the last reading."""
+    try:
+        ends = [date.fromisoformat(point.date) for point in (result.first, result.last) if point is not None]
+    except ValueError:
+        return 0
+    return (ends[-1] - ends[0]).days if ends else 0
 
 
 def left_out(result: Result, measures: Sequence[Measure], say: Wording) -> str:
@@ -184,7 +212,7 @@ def _latest(part: Part, result: Result, say: Wording) -> list[str]:
     line = say.pick(
         f"{capitalised(name)}{within} is {say.dated(point, result)}", f"{name}{within}为 {say.dated(point, result)}"
     )
-    if Measure.STATUS in part.ask.measures:
+    if Measure.STATUS in part.ask.measures or point.has_reference:
         line += say.pick("; ", "；") + _status(point, say)
     if part.ask.limit is not None:
         line += say.pick(", ", "，") + _point_against(point, part.ask.limit, result, say)

@@ -51,6 +51,8 @@ class Result:
     maybe_lower: Point | None = None
     maybe_higher: Point | None = None
     direction: str = ""
+    per_month: float | None = None
+    per_year: float | None = None
     points: tuple[Point, ...] = ()
     bucket: str = ""
     groups: tuple[tuple[str, Mapping[str, Any]], ...] = ()
@@ -132,6 +134,8 @@ def _result(raw: Mapping[str, Any]) -> Result:
         maybe_lower=_point(raw.get("maybe_lower")),
         maybe_higher=_point(raw.get("maybe_higher")),
         direction=_direction(raw.get("trend")),
+        per_month=_pace(raw.get("trend"), "month"),
+        per_year=_pace(raw.get("trend"), "year"),
         points=_points(raw.get("points")),
         bucket=_text(raw.get("bucket")),
         groups=_groups(raw.get("groups")),
@@ -172,6 +176,10 @@ def _point(raw: Any) -> Point | None:
 
 def _direction(raw: Any) -> str:
     return _text(raw.get("direction")) if isinstance(raw, dict) else ""
+
+
+def _pace(raw: Any, unit: str) -> float | None:
+    return _number(raw.get(f"slope_per_{unit}")) if isinstance(raw, dict) else None
 
 
 def _text(raw: Any) -> str:

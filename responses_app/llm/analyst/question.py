@@ -117,7 +117,7 @@ class Question:
 
 
 @dataclass(slots=True)
-class _Draft:
+class Draft:
     """A question with what was recognised masked out, so that no word is read twice."""
 
     text: str
@@ -165,6 +165,11 @@ def read_question(
         return question
     before = read_question(earlier[-1], today, tools, earlier[:-1][-2:])
     return _followed_up(question, before)
+
+
+def drafted(text: str, today: date) -> Draft:
+    """A question with its indicators, times and limits recognised."""
+    return _draft(normalised(text), today)
 
 
 def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
@@ -218,7 +223,7 @@ def _as_mention(text: str, wanted: Wanted) -> Mention:
     return Mention((wanted.kind,), text[wanted.begin : wanted.stop], wanted.begin, wanted.stop)
 
 
-def _condition(draft: _Draft, span: Span, asks: Sequence[Ask]) -> Condition:
+def _condition(draft: Draft, span: Span, asks: Sequence[Ask]) -> Condition:
     """The condition at a place; where nothing names an indicator, a word that may be one stands for it."""
     condition = read_condition(draft.text, span, draft.periods, draft.limits, draft.mentions)
     named = any(ask.mentions for ask in asks) or any(test.mentions for test in condition.tests)
@@ -228,8 +233,8 @@ def _condition(draft: _Draft, span: Span, asks: Sequence[Ask]) -> Condition:
     return replace(condition, tests=tuple(replace(test, mentions=(word,)) for test in condition.tests))
 
 
-def _draft(text: str, today: date) -> _Draft:
-    draft = _Draft(text, text)
+def _draft(text: str, today: date) -> Draft:
+    draft = Draft(text, text)
     for m in _QUOTED.finditer(text):
         draft.mask = masked(draft.mask, m.start(), m.end())
     draft.limits = find_limits(draft.mask)
@@ -252,7 +257,7 @@ def _first_of(texts: Iterable[str]) -> str:
     return next((text for text in texts if text), "")
 
 
-def _singles_out_hours(draft: _Draft, span: Span) -> bool:
+def _singles_out_hours(draft: Draft, span: Span) -> bool:
     """How one sleeps is asked of the night anyway."""
     begin, stop = span
     asleep = any(m.begin < stop and m.names[0].startswith("Sleep") for m in draft.mentions)
@@ -277,7 +282,7 @@ def _without_conditions(mask: str, conditions: Sequence[Span]) -> str:
     return mask
 
 
-def _sorted(draft: _Draft, clauses: list[Span], actions: list[Action]) -> tuple[list[Span], tuple[Request, ...]]:
+def _sorted(draft: Draft, clauses: list[Span], actions: list[Action]) -> tuple[list[Span], tuple[Request, ...]]:
     """Clauses that ask for data, and requests. A clause that is neither belongs to the request next to it."""
     data: list[Span] = []
     grouped: list[tuple[Action, int, int]] = []
@@ -324,20 +329,20 @@ def _is_otherwise(mask: str, begin: int, stop: int) -> bool:
     return _OTHERWISE.search(mask[max(begin - 12, 0) : stop]) is not None
 
 
-def _reads_data(draft: _Draft, action: Action, begin: int, stop: int) -> bool:
+def _reads_data(draft: Draft, action: Action, begin: int, stop: int) -> bool:
     """Whether a request is to pass on a value, so that it has to be looked up."""
     given = action.purpose == "log" and re.search(r"\d", draft.mask[begin:stop])
     passes_on = (action.purpose in READING or action.purpose == "own") and not given
     return passes_on and any(begin <= m.begin < stop for m in draft.mentions)
 
 
-def _asks_for_data(draft: _Draft, begin: int, stop: int) -> bool:
+def _asks_for_data(draft: Draft, begin: int, stop: int) -> bool:
     here = draft.mask[begin:stop]
     named = any(begin <= m.begin < stop for m in draft.mentions) or any(begin <= x.begin < stop for x in draft.limits)
     return named or any(measure is not Measure.LATEST for _, measure in find_measures(here))
 
 
-def _asks(draft: _Draft, data: list[Span]) -> tuple[Ask, ...]:
+def _asks(draft: Draft, data: list[Span]) -> tuple[Ask, ...]:
     """One ask for each clause that has both an indicator and a measure of its own; the others lend theirs."""
     drafts = [_ask(draft, span) for span in data]
     merged: list[Ask] = []
@@ -350,7 +355,7 @@ def _asks(draft: _Draft, data: list[Span]) -> tuple[Ask, ...]:
     return tuple(_finished(draft, ask, shared) for ask in merged if _is_substantial(ask))
 
 
-def _ask(draft: _Draft, span: Span) -> Ask:
+def _ask(draft: Draft, span: Span) -> Ask:
     begin, stop = span
     here = draft.mask[begin:stop]
     mentions = tuple(m for m in draft.mentions if begin <= m.begin < stop)
@@ -450,7 +455,7 @@ def _is_substantial(ask: Ask) -> bool:
     return bool(ask.mentions or wants or newest or ask.limit or (ask.measures and ask.periods))
 
 
-def _finished(draft: _Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
+def _finished(draft: Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
     """The ask with repeated indicators dropped and, when it names no period, the question's only one.
 
     "More in May or in June?" is a comparison of its periods. "How much have I lost in total" wants no total of weights.
@@ -466,12 +471,12 @@ def _finished(draft: _Draft, ask: Ask, shared: tuple[Period, ...]) -> Ask:
     return replace(ask, measures=measures, mentions=mentions, periods=periods)
 
 
-def _impossible(draft: _Draft, data: list[Span]) -> Period | None:
+def _impossible(draft: Draft, data: list[Span]) -> Period | None:
     return next((p for p in draft.periods if not p.possible and any(b <= p.begin < s for b, s in data)), None)
 
 
 def _person(
-    draft: _Draft, clauses: Sequence[Span], data: Sequence[Span], asks: bool, requests: Sequence[Request]
+    draft: Draft, clauses: Sequence[Span], data: Sequence[Span], asks: bool, requests: Sequence[Request]
 ) -> Person | None:
     """Whose data is asked for, other than the asker's. Whom a request goes to is no such person."""
     mask = draft.mask
@@ -526,7 +531,7 @@ def _other_owner(mask: str) -> Person | None:
 
 
 def _with_unknown(
-    draft: _Draft, data: list[Span], asks: tuple[Ask, ...], person: Person | None, acts: bool
+    draft: Draft, data: list[Span], asks: tuple[Ask, ...], person: Person | None, acts: bool
 ) -> tuple[Ask, ...]:
     """Lets a word that may be an indicator stand for one where a question about one's own data names none."""
     if any(a.mentions or Measure.OVERVIEW in a.measures for a in asks) or acts:
@@ -558,7 +563,7 @@ def _own_data(mask: str) -> bool:
     return _OWN.search(mask) is not None
 
 
-def _unknown_word(draft: _Draft, data: list[Span], person: Person | None) -> Mention | None:
+def _unknown_word(draft: Draft, data: list[Span], person: Person | None) -> Mention | None:
     for begin, stop in data:
         here = draft.mask[begin:stop]
         if person is not None and begin <= person.begin < stop:

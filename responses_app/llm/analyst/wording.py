@@ -114,6 +114,10 @@ class Wording:
             return self.pick("your ", "您的")
         return self.pick(f"{shown(subject.name)}'s ", f"{shown(subject.name)}的")
 
+    def whose_own(self) -> str:
+        """That it is the asker's."""
+        return self.pick("your ", "您的")
+
     def period(self, period: Period | None) -> str:
         """A period by its days, with a space before; empty for none."""
         if period is None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -69,6 +70,11 @@ class _Judge:
             return []
         return [f"does not state {name or 'the number'} {value:g}"]
 
+    def _either_way(self, size: float) -> bool:
+        """Whether a change of this size is stated, with a sign or in words."""
+        self.wanted += 1
+        return any(_states(replace(figure, number=abs(figure.number)), size) for figure in self.reading.figures)
+
     def day(self, day: date) -> list[str]:
         return [] if any(one.is_day(day) for one in self.reading.dates) else [f"does not name the day {day}"]
 
@@ -110,7 +116,7 @@ class _Judge:
     def _fields(self, truth: Json) -> list[str]:
         found = [f for key, value in truth.items() if key not in EITHER for f in self._everything(value, key)]
         either = [abs(truth[key]) for key in EITHER if truth.get(key) is not None]
-        if either and all(self.number(value) for value in either):
+        if either and not any(self._either_way(value) for value in either):
             found.append(f"states neither of {either}")
         return found
 

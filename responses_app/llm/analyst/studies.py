@@ -1,0 +1,51 @@
+"""Which study answers a question, if one does, and where a study stands given the calls made so far."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from responses_app.llm.analyst.event_studies import explained, happenings, with_event
+from responses_app.llm.analyst.facts import read_json
+from responses_app.llm.analyst.period_studies import periods
+from responses_app.llm.analyst.question import drafted
+from responses_app.llm.analyst.relation_studies import relations
+from responses_app.llm.analyst.series_studies import series
+from responses_app.llm.analyst.study import Call, Data, Steps, Topic
+from responses_app.llm.analyst.text import is_chinese
+from responses_app.llm.analyst.turn import Done
+from responses_app.llm.analyst.wording import Wording
+
+_SHAPES: tuple[Callable[[Topic], Steps | None], ...] = (happenings, with_event, explained, relations, series, periods)
+
+
+def find_study(text: str, today: date) -> Steps | None:
+    """The study for a question of one of the shapes, not begun."""
+    draft = drafted(text, today)
+    topic = Topic(
+        draft.text,
+        draft.mask,
+        tuple({m.names: m for m in draft.mentions}.values()),
+        tuple(p for p in draft.periods if p.possible),
+        tuple(draft.limits),
+        today,
+        Wording(zh=is_chinese(text)),
+    )
+    return next((steps for shape in _SHAPES if (steps := shape(topic)) is not None), None)
+
+
+def advance(steps: Steps, done: Sequence[Done]) -> list[Call] | str:
+    """The calls to make next, or the answer when all that the study asked for is there."""
+    try:
+        wanted = next(steps)
+        taken = 0
+        while len(done) >= taken + len(wanted):
+            outputs = [_data(one) for one in done[taken : taken + len(wanted)]]
+            taken += len(wanted)
+            wanted = steps.send(outputs)
+    except StopIteration as stop:
+        return str(stop.value)
+    return wanted
+
+
+def _data(done: Done) -> Data:
+    data = None if done.failed else read_json(done.output or "")
+    return data if isinstance(data, dict) else {}
