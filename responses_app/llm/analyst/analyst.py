@@ -35,7 +35,7 @@ from responses_app.llm.analyst.people import members_matching
 from responses_app.llm.analyst.plan import Part, Plan, Subject, is_clear, key, make_plan, newest_of
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
 from responses_app.llm.analyst.small_talk import Kind
-from responses_app.llm.analyst.studies import advance, find_study
+from responses_app.llm.analyst.studies import advance, asks_why_of_own, find_study, is_no_person
 from responses_app.llm.analyst.study import CLINICAL, Steps
 from responses_app.llm.analyst.text import quoted
 from responses_app.llm.analyst.turn import Done, Turn, read_turn
@@ -124,12 +124,12 @@ class _Inference:
             self._call_chosen(tool)
         elif not self.turn.question.strip():
             self.text.append(replies.no_text(self.say))
+        elif (study := self._study()) is not None:
+            self._carry_on(study)
         elif self.question.kind is not None and self.question.kind is not Kind.MEMBERS:
             self.text.append(replies.small_talk(self.question.kind, self.say))
         elif self.question.impossible is not None:
             self.text.append(replies.impossible_period(self.question.impossible.text, self.say))
-        elif (study := self._study()) is not None:
-            self._carry_on(study)
         elif self.question.unsupported:
             self.text.append(replies.cannot_compute(self.question.unsupported, self.say))
         else:
@@ -138,7 +138,11 @@ class _Inference:
     def _study(self) -> Steps | None:
         """The study for a question about the asker's own data that asks for nothing to be done."""
         q = self.question
-        if q.requests or q.conditions or q.person or not self.servers >= {QUERY_TOOL, CLINICAL}:
+        if q.requests or q.conditions or q.impossible or not self.servers >= {QUERY_TOOL, CLINICAL}:
+            return None
+        if q.person is not None and not is_no_person(q.person.written):
+            return None
+        if q.kind is not None and not (q.kind is Kind.KNOWLEDGE and asks_why_of_own(q.text)):
             return None
         return find_study(self.turn.question, self.today)
 

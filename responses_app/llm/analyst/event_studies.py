@@ -38,7 +38,9 @@ _WHY = words(
 _LOW = words(
     r"low\w*|least|drop\w*|dip\w*|fell|fall\w*|collaps\w*|down|oxygen|less|shortest", r"最?低|最少|降|跌|血氧|少"
 )
-_SINCE = words(r"since|compared to when|than when|before the|last .{0,20}before", r"以来|到现在|刚|最新|最近一次")
+_SINCE = words(
+    r"compared to when|than when|before the|last .{0,20}before|since the diagnosis", r"到现在|刚|最新|最近一次"
+)
 _BESIDE = words(
     r"after the .{0,20} than before|affected|before and after the (?:hospital )?stay|dipped",
     r"前一次和后一次|有影响|住院前后|前后一次",
@@ -54,7 +56,7 @@ _NEAREST = words(
 )
 _RECOVERY = words(r"back to (?:normal|usual)|recover\w*", r"恢复")
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365, "天": 1, "周": 7, "个月": 30, "年": 365}
-_USUAL_WINDOW, _NEAR = 90, 7
+_USUAL_WINDOW, _YEAR, _NEAR, _FEW = 90, 365, 7, 3
 _ONGOING = ("medication", "condition")
 
 
@@ -194,8 +196,16 @@ def _around(topic: Topic, event: str, **more: Any) -> Call:
 
 def _before_after(topic: Topic, event: str) -> Steps:
     (data,) = yield [_around(topic, event, **_window(topic))]
+    if _WINDOW.search(topic.text) is None and _is_sparse(data, topic):
+        (data,) = yield [_around(topic, event, days_before=_YEAR, days_after=_YEAR)]
     lines = [line for part in results(data) if (line := _two_sides(part, topic))]
     return "\n".join(lines) or no_data(topic)
+
+
+def _is_sparse(data: Data, topic: Topic) -> bool:
+    """Whether some indicator has hardly a reading on a side, as laboratory values have."""
+    chosen = [one for part in results(data) if (one := _chosen(part, topic)) is not None]
+    return any(one[side]["count"] < _FEW for one in chosen for side in ("before", "after"))
 
 
 def _two_sides(part: Data, topic: Topic) -> str:

@@ -45,7 +45,7 @@ def _re(en: str, zh: str) -> re.Pattern[str]:
 
 _PATTERNS: dict[Measure, re.Pattern[str]] = {
     Measure.TREND: _re(
-        r"trend(?:s|ed|ing|line)?|(?:go(?:ing|ne|es)?|went|head(?:ing|ed)?|mov(?:ing|ed)|creep(?:ing)?|edg(?:ing"
+        r"trend(?:s|ed|ing|line)?|drift(?:s|ed|ing)?|(?:go(?:ing|ne|es)?|went|head(?:ing|ed)?|mov(?:ing|ed)|creep(?:ing)?|edg(?:ing"
         r"|ed)) (?:up|down)(?:wards?)?"
         r"|(?:up|down)wards?|up or down|ris(?:e|es|ing|en)|rose|fall(?:s|ing|en)?|fell|increas(?:e|es|ed|ing)"
         r"|decreas(?:e|es|ed|ing)"
@@ -60,7 +60,7 @@ _PATTERNS: dict[Measure, re.Pattern[str]] = {
         r"(?:降|升|涨|跌|减|瘦|胖|增加|减少|提高|(?<![太过偏最很])[高低])了|(?:变|长)(?:胖|瘦|重|轻|长|短|多|少)|越来越|一直在"
         r"|趋势|走势|走向|变化|上升|下降|升高|降低|上涨|下跌|走高|走低|变高"
         r"|变低|涨|好转|恶化|改善|曲线|图表|折线"
-        r"|波动|稳定吗",
+        r"|波动|偏移|稳定吗",
     ),
     Measure.AVERAGE: _re(
         r"averag(?:e|es|ed|ing)|mean|avg|typical(?:ly)?|usual(?:ly)?|(?<!in )(?:a|per) (?:day|night)",

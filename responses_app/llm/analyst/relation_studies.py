@@ -1,6 +1,5 @@
 """Questions about two or more indicators: whether they go together, one on days of the other, which is more."""
 
-import re
 from typing import Any
 
 from responses_app.llm.analyst.study import (
@@ -31,9 +30,7 @@ _ON_DAYS = words(
 _WHICH = words(r"which (?:was|is|one|took)|different from|larger|whose|higher,", r"哪个|差多少|谁更|哪项更")
 _VARIATION = words(r"variation|variable|var(?:y|ies)", r"波动|变异")
 _LATEST = words(r"latest|last|newest|most recent", r"最近一次|最新")
-_FEW = words(r"(?:few|fewer|less|little|bad|poor)", r"少|不好")
-_RARE = re.compile(r"weight|waist|triglyceride|cholesterol|HbA1c|ferritin|creatinine|体重", re.IGNORECASE)
-_WINDOW = 14
+_WINDOW, _MOST_DAYS, _FEW_READINGS = 14, 0.7, 100
 _WEARABLE = (
     "steps",
     "sleep duration",
@@ -66,7 +63,7 @@ def relations(topic: Topic) -> Steps | None:
 def _pair(topic: Topic) -> tuple[str, str]:
     """The indicator that may follow, then the one it may follow: of blood pressure the systolic one."""
     first, second = topic.mentions[0].names[0], topic.mentions[1].names[0]
-    if topic.says(words(r"follow|behind|does not", r"是不是跟着|是不是因为|是跟着")):
+    if topic.says(words(r"follow|behind|together with", r"是不是跟着|是不是因为|是跟着")):
         return first, second
     return (second, first)
 
@@ -76,7 +73,7 @@ def _correlated(topic: Topic) -> Steps:
     lag = {"lag_days": 1} if topic.says(_NEXT_DAY) and not _is_overnight(outcome, other) else {}
     (data,) = yield [query("correlate", [outcome, other], **lag, **topic.span())]
     found = _found(data)
-    if found is not None and found.get("r") is None and not lag:
+    if found is not None and not lag and _is_rarely_together(data, found):
         (data,) = yield [query("correlate", [outcome, other], window_days=_WINDOW, **topic.span())]
         found = _found(data)
     part = first_result(data)
@@ -88,6 +85,16 @@ def _correlated(topic: Topic) -> Steps:
 def _is_overnight(outcome: str, other: str) -> bool:
     """A night is recorded under the day it ends on, so that "the next day" is that day already."""
     return "sleep" in other.lower() and "sleep" not in outcome.lower()
+
+
+def _is_rarely_together(data: Data, found: Data) -> bool:
+    """Whether the days of the one are mostly no days of the other, so that the time up to it has to serve."""
+    part = first_result(data)
+    return (
+        part is None
+        or found.get("r") is None
+        or (found["pairs"] < _MOST_DAYS * part["count"] and part["count"] < _FEW_READINGS)
+    )
 
 
 def _found(data: Data) -> Any:

@@ -1,5 +1,6 @@
 """Which study answers a question, if one does, and where a study stands given the calls made so far."""
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date
 
@@ -14,6 +15,8 @@ from responses_app.llm.analyst.text import is_chinese
 from responses_app.llm.analyst.turn import Done
 from responses_app.llm.analyst.wording import Wording
 
+_NO_PERSON = re.compile(r"watch|ring|cuff|scale|phone|device|relative|手表|手环|血压计|手机", re.IGNORECASE)
+_WHY_OWN = re.compile(r"\bwhy (?:\w+ ){0,2}(?:my|i)\b|为什么|怎么回事", re.IGNORECASE)
 _SHAPES: tuple[Callable[[Topic], Steps | None], ...] = (happenings, with_event, explained, relations, series, periods)
 
 
@@ -30,6 +33,16 @@ def find_study(text: str, today: date) -> Steps | None:
         Wording(zh=is_chinese(text)),
     )
     return next((steps for shape in _SHAPES if (steps := shape(topic)) is not None), None)
+
+
+def is_no_person(written: str) -> bool:
+    """Whether what looks like somebody's name is a thing that measures, or no name at all."""
+    return _NO_PERSON.fullmatch(written.strip()) is not None
+
+
+def asks_why_of_own(text: str) -> bool:
+    """Whether it is asked why the asker's own figures are as they are."""
+    return _WHY_OWN.search(text) is not None
 
 
 def advance(steps: Steps, done: Sequence[Done]) -> list[Call] | str:

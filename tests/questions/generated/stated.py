@@ -108,7 +108,7 @@ class _Judge:
         if isinstance(truth, date):
             return self.day(truth)
         if isinstance(truth, str):
-            return [] if truth.casefold() in self.text else [f"does not state {truth}"]
+            return [] if truth.casefold() in self.answer.casefold() else [f"does not state {truth}"]
         if isinstance(truth, list | tuple):
             return self._each(truth)
         return self._fields(truth)
