@@ -198,13 +198,13 @@ def _read(text: str, today: date, tools: Sequence[ToolDefinition]) -> Question:
     return _of_clinical_records(replace(question, kind=kind), draft, clauses)
 
 
-def _of_clinical_records(question: Question, draft: _Draft, clauses: Sequence[Span]) -> Question:
+def _of_clinical_records(question: Question, draft: Draft, clauses: Sequence[Span]) -> Question:
     """The question as one about clinical records, if it names some and no indicator and wants nothing done."""
     wanted = find_clinical(draft.mask)
     named = [m for m in draft.mentions if not any(draft.mask[m.stop : w.begin].isspace() for w in wanted)]
     if not wanted or named or draft.limits or question.requests or question.conditions or question.kind is not None:
         return question
-    standing = _Draft(draft.text, draft.mask, draft.periods, [], [_as_mention(draft.text, w) for w in wanted])
+    standing = Draft(draft.text, draft.mask, draft.periods, [], [_as_mention(draft.text, w) for w in wanted])
     standing.take(standing.mentions)
     person = _person(standing, clauses, clauses, True, ())
     if person is not None and _WHAT_FOR.search(draft.text[: person.begin]) and draft.text[person.begin].islower():
@@ -490,7 +490,7 @@ def _person(
     return found if found and (asks or found.relation or not requests) else None
 
 
-def _unclear(draft: _Draft, mask: str, spans: Sequence[Span]) -> Person | None:
+def _unclear(draft: Draft, mask: str, spans: Sequence[Span]) -> Person | None:
     found = (
         unclear_owner(mask, (b, s), [m.begin for m in draft.mentions if b <= m.begin < s], _ZH_OWNER_STOP)
         for b, s in spans
