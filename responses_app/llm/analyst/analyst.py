@@ -31,7 +31,7 @@ from responses_app.llm.analyst.clinical_records import (
 )
 from responses_app.llm.analyst.facts import Answer, read_answer, read_members
 from responses_app.llm.analyst.measures import Measure, singles_out_weekdays
-from responses_app.llm.analyst.people import members_matching
+from responses_app.llm.analyst.people import also_named, members_matching
 from responses_app.llm.analyst.plan import Part, Plan, Subject, is_clear, key, make_plan, newest_of
 from responses_app.llm.analyst.question import Ask, Question, Request, read_question
 from responses_app.llm.analyst.small_talk import Kind
@@ -47,6 +47,7 @@ QUERY_TOOL = "query_health_data"
 FAMILY_TOOL = "list_family_members"
 _BATCH = 48
 _MOST_OUTPUTS = 64
+_MOST_PEOPLE = 4
 _UNNAMED_CHOICES = {"auto", "none", "required", ""}
 _FAILED_OUTPUT = re.compile(
     r"\W*(?:cancell?ed|error|failed|failure|declined|denied|rejected|timed? ?out|aborted|已?取消|失败|错误|拒绝"
@@ -265,11 +266,12 @@ class _Inference:
         if len(found) != 1:
             names = [_name(m) for m in found or listed]
             unknown = replies.no_such_person if person.relation else replies.no_such_name
-            told = replies.which_person if found else unknown
-            self.text.append(told(person.written, names, self.say))
+            say_so = replies.which_person if found else unknown
+            self.text.append(say_so(person.written, names, self.say))
             return None
-        other = Subject(str(found[0]["member"]), _name(found[0]))
-        return [Subject(), other] if self.question.both else [other]
+        told = [found[0], *also_named(self.question.text, person, [m for m in listed if m is not found[0]])]
+        others = [Subject(str(m["member"]), _name(m)) for m in told[:_MOST_PEOPLE]]
+        return [Subject(), *others] if self.question.both else others
 
     def _asking(self, subjects: Sequence[Subject]) -> Question:
         """Someone is asked about and nothing in particular: what there is."""

@@ -131,6 +131,22 @@ def members_matching(person: Person, members: Sequence[Mapping[str, Any]]) -> li
     return [m for m in members if words.search(f"{m.get('display_name') or ''} {m.get('member') or ''}")]
 
 
+def also_named(text: str, person: Person, members: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those of ``members`` whose name, or its first word, a question holds beside ``person``."""
+    rest = text.replace(person.written, " ")
+    return [m for m in members if any(_stands_in(name, rest) for name in _short_names(m))]
+
+
+def _short_names(member: Mapping[str, Any]) -> list[str]:
+    whole = str(member.get("display_name") or "").strip()
+    names = (whole, whole.split(" ")[0])
+    return [n for n in names if len(n) > 1 and stop_words_removed(n) == n and not _NOT_A_PERSON.match(n)]
+
+
+def _stands_in(name: str, text: str) -> bool:
+    return _words(Person(name, "", 0, 0)).search(text) is not None
+
+
 def _words(person: Person) -> re.Pattern[str]:
     if not person.relation:
         return re.compile(rf"(?<![A-Za-z0-9]){re.escape(person.written)}(?![A-Za-z0-9])", re.IGNORECASE)

@@ -36,7 +36,7 @@ from responses_app.llm.analyst.people import Person, find_person, has_pronoun, s
 from responses_app.llm.analyst.relative_periods import with_relative_periods
 from responses_app.llm.analyst.small_talk import Kind, kind_of, stop_words_removed
 from responses_app.llm.analyst.text import is_chinese, masked, normalised
-from responses_app.llm.analyst.unclear_owners import unclear_owner
+from responses_app.llm.analyst.unclear_owners import compared_with, unclear_owner
 from responses_app.llm.analyst.unread_times import unread_times
 from responses_app.llm.analyst.unsupported import unsupported_wish
 
@@ -495,7 +495,7 @@ def _unclear(draft: Draft, mask: str, spans: Sequence[Span]) -> Person | None:
         unclear_owner(mask, (b, s), [m.begin for m in draft.mentions if b <= m.begin < s], _ZH_OWNER_STOP)
         for b, s in spans
     )
-    return next((person for person in found if person), None)
+    return next((person for person in found if person), None) or compared_with(mask)
 
 
 _RECIPIENT = re.compile(

@@ -17,6 +17,7 @@ _TOKEN = re.compile(rf"{_WORD}|[\u4e00-\u9fff]+|[^\s]")
 _LATIN = re.compile(rf"[{_LETTER}]{{2}}")
 _AT_END = re.compile(rf"\ue000[\s:：-]*({_WORD}(?:\s{_WORD})?)\s*[?？.。!！]*\s*$")
 _SUBJECT = re.compile(rf"\b(?:did|does|has|is|was)\s+({_WORD})", re.IGNORECASE)
+_BESIDE = re.compile(rf"\ue000.*?(?:和|与|跟|比|还是)\s*({_WORD})\s*(?:的|比|谁|哪|相|[?？]|$)")
 # Said on the way to a question; the asker is not whose data is asked for.
 _ASKING = re.compile(
     r"\b(?:tell|show|give|let|get|send|help|for) me\b|\bi(?:'d like| would like| want| need| wonder"
@@ -78,6 +79,12 @@ _SURNAME = (
 )
 _ZH_NAME = re.compile(rf"[{_SURNAME}][\u4e00-\u9fff]{{1,2}}")
 _MOST_WORDS = 2
+
+
+def compared_with(mask: str) -> Person | None:
+    """A name in Latin letters that a Chinese question sets beside an indicator ("我的体重和Frank的哪个高")."""
+    found = (m for m in _BESIDE.finditer(mask) if _may_be_name(m[1]))
+    return next((Person(m[1], "", m.start(1), m.end(1)) for m in found), None)
 
 
 def unclear_owner(

@@ -100,6 +100,7 @@ def test_other_words_beside_an_indicator_are_no_names(question: str) -> None:
         "What is Frank's and my weight?",
         "我的体重和Frank的体重比怎么样",
         "我和Frank的体重",
+        "我的体重和Frank的哪个高",
     ],
 )
 def test_a_question_about_two_is_answered_about_both(question: str) -> None:
@@ -110,3 +111,19 @@ def test_a_question_about_two_is_answered_about_both(question: str) -> None:
     assert {arguments.get("member") for arguments in turn.lookups} == {None, "u_frank"}
     assert "81.5" in turn.text
     assert "64.5" in turn.text
+
+
+@pytest.mark.parametrize(
+    "question", ["Compare Frank's and Martin's weight", "Show Frank and Martin weight", "Frank 和 Martin 的体重"]
+)
+def test_two_others_are_both_told_of(question: str) -> None:
+    assert looked_up(question) == {"u_frank", "u_martin"}
+
+
+def test_a_namesake_is_not_told_of() -> None:
+    namesakes = [
+        {"member": "u_lee", "display_name": "Martin Lee"},
+        {"member": "u_wong", "display_name": "Martin Wong"},
+    ]
+    turn = ask("What is Martin Lee's weight?", query_result(latest(6.4, TODAY)), members=namesakes)
+    assert [arguments["member"] for arguments in turn.lookups] == ["u_lee"]
