@@ -20,7 +20,7 @@ from responses_app.engine.ports import (
     ToolDefinition,
 )
 from responses_app.llm.analyst import replies
-from responses_app.llm.analyst.answer import answer_ask
+from responses_app.llm.analyst.answer import answer_ask, failure_line
 from responses_app.llm.analyst.arguments import Filled, Material, asked_names, fill
 from responses_app.llm.analyst.clinical_records import (
     CLINICAL_TOOL,
@@ -148,7 +148,7 @@ class _Inference:
         return find_study(self.turn.question, self.today)
 
     def _carry_on(self, study: Steps) -> None:
-        step = advance(study, [d for d in self.turn.done if d.server])
+        step = advance(study, [d for d in self.turn.done if d.server], failure_line(Answer(failure=""), self.say))
         if isinstance(step, str):
             self.text.append(step)
             return

@@ -28,6 +28,7 @@ _TAKING = words(
     r"(?:which|what) (?:medicines?|medications?|drugs?|pills?|tablets?)|what was i taking|what am i taking",
     r"(?:什么|哪些|啥)药|用药",
 )
+_NOW = words(r"today|now|at the moment|currently", r"现在|目前|今天")
 _WHEN = words(r"when|(?:on )?(?:which|what) (?:date|day)", r"哪一?天|什么时候|何时|几号|哪年")
 _HOW_LONG = words(r"how (?:many days|many nights|long)", r"几天|多少天|多久|几晚")
 _HAPPENED = words(r"what happened|events?", r"事件|发生了什么|大事")
@@ -65,7 +66,7 @@ def happenings(topic: Topic) -> Steps | None:
     if topic.mentions and not (event_named(topic.text) and topic.says(_WHEN) and "vitamin" in topic.text.lower()):
         return None
     event = event_named(topic.text)
-    if topic.says(_TAKING):
+    if topic.says(_TAKING) and (topic.periods or topic.says(_NOW)):
         return _taking(topic)
     if event and topic.says(_HOW_LONG):
         return _stay(topic, event)

@@ -48,9 +48,9 @@ def periods(topic: Topic) -> Steps | None:
     if not topic.mentions:
         return None
     group = next((name for name, pattern in _EACH.items() if topic.says(pattern)), None)
-    if group is not None:
+    if group is not None and len(topic.periods) < 2:  # noqa: PLR2004 - two that are named are no grouping
         return _grouped(topic, group)
-    if len(topic.periods) == 2 and topic.says(_COMPARING):  # noqa: PLR2004 - one against the other
+    if len(topic.periods) == 2 and topic.says(_COMPARING) and topic.says(_MEDIAN):  # noqa: PLR2004 - one against the other
         return _compared(topic)
     return None
 

@@ -45,8 +45,8 @@ def asks_why_of_own(text: str) -> bool:
     return _WHY_OWN.search(text) is not None
 
 
-def advance(steps: Steps, done: Sequence[Done]) -> list[Call] | str:
-    """The calls to make next, or the answer when all that the study asked for is there."""
+def advance(steps: Steps, done: Sequence[Done], unread: str) -> list[Call] | str:
+    """The calls to make next, or the answer when all is there; ``unread`` for a result of another shape."""
     try:
         wanted = next(steps)
         taken = 0
@@ -56,6 +56,8 @@ def advance(steps: Steps, done: Sequence[Done]) -> list[Call] | str:
             wanted = steps.send(outputs)
     except StopIteration as stop:
         return str(stop.value)
+    except (KeyError, IndexError, TypeError):
+        return unread
     return wanted
 
 

@@ -10,14 +10,9 @@ from tests.responses_app.llm.analyst.conversation import BOOK, ask, figures, lat
 @pytest.mark.parametrize(
     "question",
     [
-        "What is my median fasting glucose?",
-        "standard deviation of my fasting glucose",
         "second highest fasting glucose",
         "my 3 highest fasting glucose values",
         "top three fasting glucose readings",
-        "空腹血糖的中位数",
-        "空腹血糖的标准差是多少",
-        "最高的三次空腹血糖",
         "第二高的空腹血糖",
     ],
 )
@@ -25,6 +20,26 @@ def test_other_statistics_are_refused_without_a_look_up(question: str) -> None:
     turn = ask(question, query_result(figures()))
     assert turn.lookups == []
     assert "cannot work out" in turn.text or "无法计算" in turn.text
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("What is my median fasting glucose?", "median"),
+        ("空腹血糖的中位数", "median"),
+        ("standard deviation of my fasting glucose", "standard_deviation"),
+        ("空腹血糖的标准差是多少", "standard_deviation"),
+    ],
+)
+def test_a_statistic_of_the_tool_is_stated(question: str, name: str) -> None:
+    turn = ask(question, query_result(figures(**{name: 5.55})))
+    assert [lookup["operation"] for lookup in turn.lookups] == ["aggregate"]
+    assert "**5.55 mmol/L**" in turn.text
+
+
+def test_a_result_of_another_shape_is_no_answer() -> None:
+    turn = ask("Any unusual fasting glucose readings?", query_result(figures()))
+    assert "could not be looked up" in turn.text
 
 
 def test_a_condition_on_another_statistic_does_nothing() -> None:
