@@ -577,21 +577,12 @@ def _compared_value(measure: Measure, result: Result) -> float:
     return number if number is not None else (point.value if point and point.value is not None else 0.0)
 
 
-def _by_how_much(first: float, second: float, say: Wording) -> str:
-    """By how much the second is more or less, in percent of the first; nothing where that is none."""
-    if not first:
-        return ""
-    percent = 100 * (second - first) / abs(first)
-    return say.pick(f" ({percent:+.1f}%)", f"（{percent:+.1f}%）")
-
-
 def _order(values: Sequence[float], pairs: Sequence[tuple[Part, Answer]], say: Wording) -> str:
     first, second = values
     if first == second:
         return say.pick(" — the same", "，两者相同")
-    by = _by_how_much(first, second, say)
     higher = pairs[0][0] if first > second else pairs[1][0]
     place = say.period(higher.period) or say.pick(
         f" for {say.whose(higher.subject).strip()}", say.whose(higher.subject)
     )
-    return by + say.pick(f" — higher{place}", f"，{place.strip('（）')}较高")
+    return say.pick(f" — higher{place}", f"，{place.strip('（）')}较高")

@@ -26,7 +26,7 @@ LANGUAGES = ("english", "chinese")
 TODAY = "2026-06-30"
 MOST_ROUNDS = 6
 # How many of the 200 are answered: in English, in Chinese, in either.
-FLOORS = {"english": 137, "chinese": 118, "either": 150}
+FLOORS = {"english": 136, "chinese": 117, "either": 149}
 
 
 @pytest.fixture(scope="module")
