@@ -4,6 +4,7 @@ How names are folded and taken apart is in naming.py.
 """
 
 import csv
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -48,6 +49,8 @@ _NO_NAMES = frozenset({"n/a", "n.a.", "na.", "none", "null", "unknown"})
 _SHORT = 2
 # Units of one kind that differ more than this are not used for the same thing.
 _FAR = 1000
+
+_LOADING = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,8 +274,14 @@ def _search_form(name: str) -> _SearchForm:
     return _SearchForm(f" {words}", joined(words))
 
 
-@cache
 def _index() -> _Index:
+    # Threads that need it first at the same moment load it once.
+    with _LOADING:
+        return _loaded()
+
+
+@cache
+def _loaded() -> _Index:
     analyte_rows = {row["analyte"]: row for row in _rows("analytes.csv")}
     found = tuple(_concept(row, analyte_rows[row["analyte"]]) for row in _rows("codes.csv"))
     return _Index(

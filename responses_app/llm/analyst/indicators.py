@@ -4,6 +4,7 @@ What a person has data of is not known here; names go on to the tool, which says
 """
 
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -12,6 +13,7 @@ from responses_app.llm.analyst.text import has_han
 from tools_app.standardization import Concept, concepts, concepts_named
 
 _SHORT = 2
+_BUILDING = threading.RLock()
 # Abbreviations that are English words too when written small.
 _WORDLIKE = frozenset(
     word
@@ -159,8 +161,14 @@ def _index_mentions(text: str) -> Iterator[Mention]:
             yield _mention(m, (concept.name,))
 
 
-@lru_cache(maxsize=1)
 def _index() -> tuple[dict[str, Concept], re.Pattern[str], re.Pattern[str]]:
+    # Threads that need it first at the same moment build it once.
+    with _BUILDING:
+        return _built()
+
+
+@lru_cache(maxsize=1)
+def _built() -> tuple[dict[str, Concept], re.Pattern[str], re.Pattern[str]]:
     """Concepts by written name, the pattern of all names, and the one of names whose case counts."""
     by_name: dict[str, Concept] = {}
     for concept in concepts():
