@@ -1,6 +1,7 @@
 """Accepts a request: claims the handoff it resumes, writes its row, sends its turn off."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,7 +19,7 @@ from responses_app.protocol.response import new_response
 from responses_app.services.continuation import Place, place_for, previous_for
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
-from responses_app.services.lost_turns import fail_turn_never_sent
+from responses_app.services.lost_turns import fail_turn_never_sent, give_back_claims
 from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
@@ -133,5 +134,16 @@ def _send(order: TurnOrder) -> None:
         dispatch_turn(order.response_id, store=order.request.store)
     except ServerError:
         # The caller is told that it failed, and may ask again: it must not run later as well.
-        fail_turn_never_sent(order.response_id)
+        _take_back(order)
         raise
+
+
+def _take_back(order: TurnOrder) -> None:
+    if order.request.store:
+        fail_turn_never_sent(order.response_id)
+        return
+    give_back_claims([order.response_id])
+    # Where the broker's Redis is this one too, what waits there goes by itself.
+    with suppress(ServerError):
+        request_slots().take(order.response_id)
+        event_log().discard(order.response_id)
