@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import re
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -36,8 +35,6 @@ from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import Answer, LogGone
 from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
-
-log = logging.getLogger(__name__)
 
 _NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
 _STOP_SECONDS = 20.0

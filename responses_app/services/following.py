@@ -25,6 +25,7 @@ from responses_app.models.response import RUNNING
 from responses_app.protocol import events
 from responses_app.protocol.response import ResponseObject, new_response
 from responses_app.services.dispatch import dispatch_turn
+from responses_app.services.lifetimes import UNTAKEN_SECONDS
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.retrieval import rebuilt_stream, shown_body
 from responses_app.services.turn_order import TurnOrder
@@ -41,8 +42,6 @@ Rest = Callable[[int], Frames]
 
 _LOOK_SECONDS = 1.0
 """How often a row is looked at for its end, by those whose event log was lost."""
-_UNTAKEN_SECONDS = 15.0
-"""A turn without a row whose order still waits after so long is sent again: its message may be lost."""
 _ABANDONED_SECONDS = 5
 """How long a turn that leaves no row waits for its caller's retry after the caller is gone."""
 _FORGOTTEN_SECONDS = 60
@@ -187,7 +186,7 @@ async def _attended(order: TurnOrder) -> AsyncGenerator[None, None]:
 
 async def _send_again(order: TurnOrder) -> None:
     while True:
-        await asyncio.sleep(_UNTAKEN_SECONDS)
+        await asyncio.sleep(UNTAKEN_SECONDS)
         try:
             if not await request_slots().waits(order.response_id):
                 return

@@ -6,6 +6,11 @@ from django.conf import settings
 
 GRACE_SECONDS = 30
 """How long after its deadline a turn may still take to store its end before it counts as lost."""
+UNTAKEN_SECONDS = 15.0
+"""A turn that nobody took for so long, while no message waits, may have lost its message with a worker or the broker:
+it is sent again."""
+KEPT_EVENTS_SECONDS = 60
+"""How long an ended turn's events stay in the event log for readers that come late."""
 
 
 def turn_lifetime() -> float:

@@ -18,6 +18,7 @@ from responses_app.models import PendingCall, Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol.events import Event
 from responses_app.protocol.response import ResponseObject
+from responses_app.services.lifetimes import KEPT_EVENTS_SECONDS
 from responses_app.services.locking import lock_conversation_of
 from responses_app.services.sessions import unlock
 from responses_app.streaming.backends import event_log
@@ -26,8 +27,6 @@ from responses_app.streaming.sse import decode_events, encode_event
 
 log = logging.getLogger(__name__)
 
-_KEEP_SECONDS = 60
-"""How long the events of a lost turn stay for readers that come late."""
 _BATCH = 500
 """So many turns are failed at once; the next run takes the rest."""
 
@@ -91,7 +90,7 @@ def _tell(response_id: str, closing: Closing, answer: Answer) -> None:
     """Whoever waits for the turn is told its end."""
     frames = [encode_event(event) for event in closing.events]
     try:
-        event_log().finish(response_id, closing.events[0]["sequence_number"], frames, answer, _KEEP_SECONDS)
+        event_log().finish(response_id, closing.events[0]["sequence_number"], frames, answer, KEPT_EVENTS_SECONDS)
     except (LogGone, ServerError) as error:
         log.info("who waits for lost turn %s finds its end in its row: %s", response_id, type(error).__name__)
 

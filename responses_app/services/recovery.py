@@ -9,12 +9,11 @@ from django.utils import timezone
 
 from responses_app.models import Response
 from responses_app.services.dispatch import dispatch_turn, messages_waiting
+from responses_app.services.lifetimes import UNTAKEN_SECONDS
 from responses_app.services.lost_turns import fail_lost_turns
 
 log = logging.getLogger(__name__)
 
-_UNTAKEN_SECONDS = 15
-"""A turn that nobody took for so long, while no message waits, may have lost its message with a worker or broker."""
 _BATCH = 500
 
 
@@ -38,7 +37,7 @@ def recover_turns() -> Recovered:
 
 
 def _send_again() -> int:
-    sent_before = timezone.now() - timedelta(seconds=_UNTAKEN_SECONDS)
+    sent_before = timezone.now() - timedelta(seconds=UNTAKEN_SECONDS)
     untaken = Response.objects.running().filter(started_at=None, created_at__lt=sent_before, deleted_at=None)
     ids = list(untaken.order_by("created_at").values_list("pk", flat=True)[:_BATCH])
     # While messages wait, the turn's own may be among them.

@@ -37,6 +37,7 @@ from responses_app.selectors import conversation_turns
 from responses_app.services.draining import given_up
 from responses_app.services.leases import lease_end, leased, log_lifetime
 from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
+from responses_app.services.lifetimes import KEPT_EVENTS_SECONDS
 from responses_app.services.locking import lock_conversation_of
 from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
@@ -52,10 +53,8 @@ log = logging.getLogger(__name__)
 
 AnyTurn = AgentTurn | UnpreparedTurn
 
-_KEEP_SECONDS = 60
-"""How long a finished turn's events stay in the event log for readers that come late."""
 _KEEP_CANCELLED_SECONDS = 5
-"""The same for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
+"""``KEPT_EVENTS_SECONDS`` for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
 _STORE_SECONDS = 30.0
 """How long a turn's end waits for a database that is away."""
 _STORE_AGAIN_SECONDS = 0.5
@@ -214,7 +213,7 @@ class _Publisher:
         if self._gone:
             return
         first = closing.events[0]["sequence_number"]
-        keep = _KEEP_CANCELLED_SECONDS if closing.response["status"] == "cancelled" else _KEEP_SECONDS
+        keep = _KEEP_CANCELLED_SECONDS if closing.response["status"] == "cancelled" else KEPT_EVENTS_SECONDS
         try:
             self._log.finish(self._order.response_id, first, _frames(closing.events), answer, keep)
         except (LogGone, ServerError) as error:
