@@ -4,6 +4,8 @@ import re
 
 from responses_app.llm.analyst.numbers import read_number
 from responses_app.llm.analyst.study import (
+    GAP,
+    OUT_OF_RANGE,
     Data,
     Steps,
     Topic,
@@ -18,20 +20,10 @@ from responses_app.llm.analyst.study import (
     words,
 )
 
-_OUT = words(
-    r"out[ -]of[ -](?:the )?(?:reference )?range|outside (?:the|its) (?:reference )?range|leave the reference range"
-    r"|abnormal\w*|flagged|strange",
-    r"超出(?:过)?(?:参考)?范围|超范围|不在参考范围|不正常|异常|偏高的结果|偏低的结果",
-)
 _EVER = words(r"ever|any|often|how many|which|were|times|did|do i have", r"有没有|过|哪|几|多少|有异常|吗")
 _LAST_CHECK = words(r"last (?:check-?up|lab|blood)\w*", r"上次(?:体检|化验|检查)|最近一次(?:体检|化验)")
 _MOST_OFTEN = words(r"most often|most frequently", r"次数最多|最常")
 _EACH_YEAR = words(r"each of the (?:three|two|four) years|each year|per year", r"每年|各年")
-_GAP = words(
-    r"longest (?:gap|stretch|time|break)|gap between|without any|recorded nothing|missing|no (?:wearable )?data"
-    r"|without a single",
-    r"最长(?:有多少天没|隔|间隔)|隔了多久|缺了|完全没有数据|没有?数据|没记|没量",
-)
 _REFERENCE = words(r"reference range does|what (?:is the )?reference range", r"参考范围是")
 
 
@@ -39,7 +31,7 @@ def ranges(topic: Topic) -> Steps | None:
     """Readings outside their reference range."""
     if topic.says(_REFERENCE):
         return _reference(topic)
-    if topic.limits or not (topic.says(_OUT) and topic.says(_EVER)):
+    if topic.limits or not (topic.says(OUT_OF_RANGE) and topic.says(_EVER)):
         return None
     if topic.says(words("last|latest|newest|now", "上次|最近|最新|现在")):
         return None
@@ -80,9 +72,9 @@ def _outside(part: Data, topic: Topic) -> str:
 
 def laboratory(topic: Topic) -> Steps | None:
     """Of all laboratory values, or of all that a watch records."""
-    if topic.says(words("wearable|watch", "手表|手环")) and topic.says(_GAP):
+    if topic.says(words("wearable|watch", "手表|手环")) and topic.says(GAP):
         return _wearable_gaps(topic)
-    if not topic.says(_OUT) or (topic.limits and not topic.says(words("lab days", "化验"))):
+    if not topic.says(OUT_OF_RANGE) or (topic.limits and not topic.says(words("lab days", "化验"))):
         return None
     if topic.says(_LAST_CHECK):
         return _last_check(topic)

@@ -1,6 +1,8 @@
 """Questions about runs and gaps of one indicator: streaks, since when it stays, the longest time without a reading."""
 
 from responses_app.llm.analyst.study import (
+    GAP,
+    OUT_OF_RANGE,
     Steps,
     Topic,
     bold,
@@ -13,21 +15,11 @@ from responses_app.llm.analyst.study import (
     words,
 )
 
-_OUT = words(
-    r"out[ -]of[ -](?:the )?(?:reference )?range|outside (?:the|its) (?:reference )?range|leave the reference range"
-    r"|abnormal\w*|flagged|strange",
-    r"超出(?:过)?(?:参考)?范围|超范围|不在参考范围|不正常|异常|偏高的结果|偏低的结果",
-)
 _ROW = words(r"in a row|consecutive|successive", r"连着|连续(?!记录)")
 _STREAK = words(r"streak|in a row|without a break|run of days|consecutive(?! weigh)", r"连续|最长坚持|连着")
 _CURRENTLY = words(r"currently|right now|up to now|today", r"到今天|目前|现在")
 _STAYED = words(r"since when|stayed|has been under", r"从什么时候开始一直|一直在")
 _FIRST_TIME = words(r"(?:first|when did .* first)", r"第一次|首次")
-_GAP = words(
-    r"longest (?:gap|stretch|time|break)|gap between|without any|recorded nothing|missing|no (?:wearable )?data"
-    r"|without a single",
-    r"最长(?:有多少天没|隔|间隔)|隔了多久|缺了|完全没有数据|没有?数据|没记|没量",
-)
 _LONGEST = words(r"longest|gap between", r"最长")
 _WEEKS_WITHOUT = words(r"weeks? without", r"哪一?周.*没")
 _RUN = words(r"in a row have gone (?:down|up)", r"连续(?:下降|上升)了几次")
@@ -37,7 +29,7 @@ def runs(topic: Topic) -> Steps | None:
     """Runs of readings or days that meet a limit."""
     if topic.says(_RUN):
         return _steps_in_a_row(topic)
-    if topic.says(_OUT) and topic.says(_ROW) and not topic.limits:
+    if topic.says(OUT_OF_RANGE) and topic.says(_ROW) and not topic.limits:
         return _out_in_a_row(topic)
     if not topic.limits:
         return None
@@ -135,7 +127,7 @@ def _first_time(topic: Topic) -> Steps:
 
 def gaps(topic: Topic) -> Steps | None:
     """Times without a reading."""
-    if topic.limits or not topic.says(_GAP):
+    if topic.limits or not topic.says(GAP):
         return None
     if topic.says(_WEEKS_WITHOUT):
         return _weeks_without(topic)

@@ -1,5 +1,6 @@
 """Which study answers a question, if one does, and where a study stands given the calls made so far."""
 
+import logging
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -14,6 +15,8 @@ from responses_app.llm.analyst.study import Call, Data, Steps, Topic
 from responses_app.llm.analyst.text import is_chinese
 from responses_app.llm.analyst.turn import Done
 from responses_app.llm.analyst.wording import Wording
+
+log = logging.getLogger(__name__)
 
 _NO_PERSON = re.compile(r"watch|ring|cuff|scale|phone|device|relative|手表|手环|血压计|手机", re.IGNORECASE)
 _WHY_OWN = re.compile(r"\bwhy (?:\w+ ){0,2}(?:my|i)\b|为什么|怎么回事", re.IGNORECASE)
@@ -57,6 +60,7 @@ def advance(steps: Steps, done: Sequence[Done], unread: str) -> list[Call] | str
     except StopIteration as stop:
         return str(stop.value)
     except (KeyError, IndexError, TypeError):
+        log.exception("a study could not read what a tool gave")
         return unread
     return wanted
 

@@ -53,6 +53,20 @@ def words(en: str, zh: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z])(?:{en})(?![A-Za-z])|{zh}", re.IGNORECASE)
 
 
+OUT_OF_RANGE = words(
+    r"out[ -]of[ -](?:the )?(?:reference )?range|outside (?:the|its) (?:reference )?range|leave the reference range"
+    r"|abnormal\w*|flagged|strange",
+    r"超出(?:过)?(?:参考)?范围|超范围|不在参考范围|不正常|异常|偏高的结果|偏低的结果",
+)
+"""What stands outside its reference range."""
+GAP = words(
+    r"longest (?:gap|stretch|time|break)|gap between|without any|recorded nothing|missing|no (?:wearable )?data"
+    r"|without a single",
+    r"最长(?:有多少天没|隔|间隔)|隔了多久|缺了|完全没有数据|没有?数据|没记|没量",
+)
+"""A stretch without readings."""
+
+
 def span_of(period: Period) -> dict[str, Any]:
     """A period as arguments."""
     ends = {"start": period.start, "end": period.end}
