@@ -51,8 +51,9 @@ def _write(order: TurnOrder, now: datetime) -> TurnOrder:
     subject_id = lock_subject(order.account_id, order.user or "").pk
     order = _about(order, subject_id, now)
     place = place_for(subject_id, order.request, order.response_id, now)
-    order = replace(order, request=_effective(order.request, place))
-    _insert(order, subject_id, place, now)
+    created_at = _created_at(place, now)
+    order = replace(order, request=_effective(order.request, place), created_at=int(created_at.timestamp()))
+    _insert(order, subject_id, place, created_at, now)
     _claim(order, now)
     _start_on_commit(order)
     return order
@@ -89,10 +90,13 @@ def _effective(request: ResponseRequest, place: Place) -> ResponseRequest:
     return request
 
 
-def _insert(order: TurnOrder, subject_id: int, place: Place, now: datetime) -> None:
+def _created_at(place: Place, now: datetime) -> datetime:
+    """A session's order of turns is the order of their times, whatever the clock does."""
+    return max(now, place.previous.created_at + timedelta(microseconds=1)) if place.previous else now
+
+
+def _insert(order: TurnOrder, subject_id: int, place: Place, created_at: datetime, now: datetime) -> None:
     conversation = place.conversation or Conversation.objects.create(subject_id=subject_id)
-    # A session's order of turns is the order of their times, whatever the clock does.
-    created_at = max(now, place.previous.created_at + timedelta(microseconds=1)) if place.previous else now
     request = request_to_json(order.request)
     Response.objects.create(
         pk=order.response_id,

@@ -1,9 +1,11 @@
 """Sessions through HTTP: one conversation under a name, its turns one at a time, kept for ever, ended on request."""
 
 import threading
+from datetime import timedelta
 
 import httpx
 import pytest
+from django.utils import timezone
 
 from responses_app.models import Conversation, Response, Session
 from tests.responses_app.api.conftest import (
@@ -11,6 +13,7 @@ from tests.responses_app.api.conftest import (
     Script,
     calls_of,
     create,
+    create_stream,
     output_for,
     retrieve,
     write_record,
@@ -167,3 +170,13 @@ def test_an_escaped_slash_is_part_of_a_persons_name(api: httpx.Client) -> None:
     write_record(api, "glucose", "5.4 mmol/L", user="ann/eve")
     assert api.get("/v1/subjects/ann%2Feve/").json()["subject"] == "ann/eve"
     assert api.delete("/v1/subjects/ann%2Feve").json()["subject"] == "ann/eve"
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_a_turn_after_one_from_the_clocks_future_says_one_time_everywhere(api: httpx.Client, background: bool) -> None:
+    first = create(api, input="Hi", session_id="s")
+    ahead = timezone.now() + timedelta(hours=1)
+    Response.objects.filter(pk=first["id"]).update(created_at=ahead)
+    stream = create_stream(api, input="Hi", session_id="s", background=background)
+    assert stream.response["created_at"] >= int(ahead.timestamp())
+    assert retrieve(api, stream.response["id"]) == stream.response
