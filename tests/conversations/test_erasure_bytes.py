@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
@@ -366,7 +367,7 @@ def test_operators_leave_no_traces_of_whom_they_looked_at(
     for path in (
         f"/admin/tenancy/subject/?q={user}",
         f"/admin/tenancy/subject/{subject.pk}/change/",
-        f"/admin/responses_app/response/{response['id']}/change/",
+        f"/admin/responses_app/response/{quote(response['id'])}/change/",
     ):
         assert operator.get(path, headers={"host": "localhost"}).status_code == 200
     swept = {"action": "sweep_now", "_selected_action": response["id"]}
