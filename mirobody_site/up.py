@@ -21,8 +21,9 @@ from honcho.environ import expand_processes, parse_procfile
 from honcho.printer import Printer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-# After the workers' grace come the end of the streams that read them, and of the processes.
-_KILL_AFTER_GRACE_SECONDS = 15
+_END_SECONDS = 5
+"""How long after the last turn a stream that reads it may take to its end, and a process to its own."""
+_FIGURES = "mirobody-metrics-"
 
 
 def main(names: Sequence[str]) -> int:
@@ -37,10 +38,10 @@ def main(names: Sequence[str]) -> int:
     # The processes are to use this interpreter and its packages.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     os.chdir(BASE_DIR)
-    # Streams end after the turns that they read.
-    os.environ.setdefault("WEB_GRACE_SECONDS", str(math.ceil(settings.WORKER_GRACE_SECONDS) + 5))
+    os.environ.setdefault("WEB_GRACE_SECONDS", str(web_grace_seconds()))
     # Processes that run side by side show their figures as one; an earlier run's would be added to them.
-    figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="mirobody-metrics-")
+    _forget_figures_of_the_dead()
+    figures = os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix=f"{_FIGURES}{os.getpid()}-")
     if names:
         os.execv("/bin/sh", ["sh", "-c", commands[names[0]]])  # noqa: S606 - it is a shell's command line
     try:
@@ -48,6 +49,35 @@ def main(names: Sequence[str]) -> int:
         return _run_all(commands)
     finally:
         shutil.rmtree(figures, ignore_errors=True)
+
+
+def web_grace_seconds() -> int:
+    """How long ``web`` lets open requests go on: until the turns that they read have ended, or are told to be lost if
+    their worker was killed."""
+    # Django has to be set up first.
+    from responses_app.services.leases import log_lifetime  # noqa: PLC0415
+
+    last_told: float = max(settings.WORKER_GRACE_SECONDS, log_lifetime(store=True))
+    return math.ceil(last_told) + _END_SECONDS
+
+
+def _forget_figures_of_the_dead() -> None:
+    """A process that took this one's place leaves its folder behind, and so does one that was killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FIGURES}*-*"):
+        pid = folder.name.removeprefix(_FIGURES).partition("-")[0]
+        if pid.isdigit() and not _lives(int(pid)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # Somebody else's.
+        return True
+    return True
 
 
 def missing_settings() -> list[str]:
@@ -66,7 +96,7 @@ def missing_settings() -> list[str]:
 
 def _run_all(commands: dict[str, str]) -> int:
     # honcho counts from the first process that ends, and has no option for it.
-    honcho.manager.KILL_WAIT = settings.WORKER_GRACE_SECONDS + _KILL_AFTER_GRACE_SECONDS
+    honcho.manager.KILL_WAIT = int(os.environ["WEB_GRACE_SECONDS"]) + 2 * _END_SECONDS
     # A line that is JSON stays it.
     manager = honcho.manager.Manager(Printer(sys.stdout, prefix=settings.LOG_FORMAT == "text"))
     concurrency = {"web": 1, "beat": 1, "worker": int(os.environ.get("WORKER_PROCESSES", "1"))}

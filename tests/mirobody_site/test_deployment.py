@@ -7,6 +7,9 @@ from typing import Any
 import yaml
 from honcho.environ import parse_procfile
 
+from mirobody_site.up import web_grace_seconds
+from responses_app.services.leases import log_lifetime
+
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = parse_procfile((ROOT / "Procfile").read_text()).processes
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -61,5 +64,13 @@ def test_what_the_image_needs_is_let_into_it() -> None:
 
 def test_containers_are_given_the_time_that_turns_are_given() -> None:
     grace = float(re.findall(r'"WORKER_GRACE_SECONDS", default=([\d.]+)', SETTINGS)[0])
-    for name in ("web", "worker"):
-        assert float(COMPOSE["services"][name]["stop_grace_period"].removesuffix("s")) >= grace + 15
+    given = {
+        name: float(COMPOSE["services"][name]["stop_grace_period"].removesuffix("s")) for name in ("web", "worker")
+    }
+    assert given["worker"] >= grace + 15
+    assert given["web"] >= web_grace_seconds() + 10
+    assert f"${{WEB_GRACE_SECONDS:-{web_grace_seconds()}}}" in PROCESSES["web"]
+
+
+def test_web_outlives_what_callers_of_a_killed_worker_wait_for() -> None:
+    assert web_grace_seconds() > log_lifetime(store=True)
