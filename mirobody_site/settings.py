@@ -9,6 +9,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from mirobody_site.postgres import pool
+from responses_app.protocol.catalogue import catalogue
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = environ.Env()
@@ -148,6 +149,10 @@ LLM_API_KEY = env.str("LLM_API_KEY", default="")
 LLM_MODEL_FLASH = env.str("LLM_MODEL_FLASH", default="mirobody-flash")
 LLM_MODEL_EXPERT = env.str("LLM_MODEL_EXPERT", default="mirobody-expert")
 LLM_TIMEOUT_SECONDS = env.float("LLM_TIMEOUT_SECONDS", default=60.0)
+try:
+    MODEL_CATALOGUE = catalogue(env.json("MODEL_CATALOGUE", default={}))
+except (ValueError, TypeError, AttributeError) as error:
+    raise ImproperlyConfigured(f"MODEL_CATALOGUE: {error}") from error
 TURN_DEADLINE_SECONDS = env.float("TURN_DEADLINE_SECONDS", default=280.0)
 TURN_THREADS = env.int("TURN_THREADS", default=32)
 # How long a worker that is told to stop lets its turns go on.

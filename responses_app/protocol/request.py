@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from responses_app.protocol.catalogue import TIERS
 from responses_app.protocol.items import (
     MAX_TOOL_OUTPUT_BYTES,
     FunctionCallOutputItem,
@@ -23,7 +24,7 @@ from responses_app.protocol.items import (
 from responses_app.protocol.tools import MAX_TOOLS, NamedToolChoice, Tool, ToolChoice
 from responses_app.protocol.wire import WireModel, invalid_request
 
-MODELS = ("mirobody-flash", "mirobody-expert")
+MODELS = tuple(TIERS)
 MAX_INPUT_ITEMS = 2000
 MAX_METADATA_PAIRS = 16
 
