@@ -2,7 +2,9 @@
 
 from django.urls import re_path
 
+from responses_app.api.completions import CompletionsView
 from responses_app.api.conversations import SessionView, SubjectView
+from responses_app.api.models import ModelsView, ModelView
 from responses_app.api.views import CancelView, InputItemsView, ResponsesView, ResponseView
 
 urlpatterns = [
@@ -10,6 +12,9 @@ urlpatterns = [
     re_path(r"^responses/(?P<response_id>[^/]+)/?$", ResponseView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/cancel/?$", CancelView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/input_items/?$", InputItemsView.as_view()),
+    re_path(r"^models/?$", ModelsView.as_view()),
+    re_path(r"^models/(?P<model>[^/]+)/?$", ModelView.as_view()),
+    re_path(r"^chat/completions/?$", CompletionsView.as_view()),
     # A name may hold an escaped slash, which Django sees as a plain one.
     re_path(r"^sessions/(?P<session_id>.+)$", SessionView.as_view()),
     re_path(r"^subjects/(?P<user>.+)$", SubjectView.as_view()),

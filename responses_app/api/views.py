@@ -4,21 +4,20 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from functools import partial
-from typing import cast
 
-from django.http import HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from rest_framework.request import Request
 
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
-from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
+from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
+from responses_app.api.streams import event_stream, joined
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
-from responses_app.protocol.request import ResponseRequest, ToolNames, parse_request
+from responses_app.protocol.request import parse_request
 from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
 from responses_app.services.following import (
@@ -34,9 +33,7 @@ from responses_app.services.retrieval import input_page, may_follow, rebuilt_str
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log
 from responses_app.streaming.event_log import Answer, LogGone
-from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
 
-_NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
 _STOP_SECONDS = 20.0
 """How long a caller who cancels waits for the turn's end: many times what a live turn takes to notice."""
 
@@ -50,7 +47,7 @@ class ResponsesView(AsyncApiView):
         if order.request.stream:
             chunks = creators_stream(order)
             # Its caller may leave before the answer begins, and is followed from here on.
-            return _event_stream(_joined(await anext(chunks), chunks))
+            return event_stream(joined(await anext(chunks), chunks))
         if order.request.background:
             return _json(queued_answer(order))
         return _rendered(await creators_answer(order))
@@ -63,15 +60,15 @@ class ResponseView(AsyncApiView):
         """The stored response, or with ``?stream=true`` its events, from the start or after ``starting_after``."""
         wants_stream = _flag(request, "stream")
         starting_after = _whole_number(request, "starting_after")
-        find = partial(retrieve, _account_id(request), response_id, named_user(request))
+        find = partial(retrieve, account_of(request), response_id, named_user(request))
         row = await in_thread(find)
         if not wants_stream:
             return _json(await in_thread(shown_body, row))
-        return _event_stream(await _stored_stream(row, find, starting_after))
+        return event_stream(await _stored_stream(row, find, starting_after))
 
     async def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         """Deletes the stored response."""
-        await in_thread(_retrieve_and_delete, _account_id(request), response_id, named_user(request))
+        await in_thread(_retrieve_and_delete, account_of(request), response_id, named_user(request))
         return JsonResponse({"id": response_id, "object": "response.deleted", "deleted": True})
 
 
@@ -80,7 +77,7 @@ class CancelView(AsyncApiView):
 
     async def post(self, request: Request, response_id: str) -> HttpResponseBase:
         """Cancels the response if it still runs, and answers with it once it has ended."""
-        named = (_account_id(request), response_id, _user_of_action(request))
+        named = (account_of(request), response_id, _user_of_action(request))
         row = await in_thread(cancel, *named)
         if row.status in RUNNING:
             row = await _stopped(*named)
@@ -94,7 +91,7 @@ class InputItemsView(AsyncApiView):
         """A page of the input items of the response's turn, newest first unless ``order=asc``."""
         limit = _whole_number(request, "limit")
         order = request.GET.get("order", "desc")
-        row = await in_thread(retrieve, _account_id(request), response_id, named_user(request))
+        row = await in_thread(retrieve, account_of(request), response_id, named_user(request))
         return JsonResponse(input_page(row, limit, order, request.GET.get("after")))
 
 
@@ -102,8 +99,8 @@ def _accepted(request: Request) -> TurnOrder:
     """The started turn of a request. Takes a while for a large body, so it must not run on the event loop."""
     body = read_json_object(request)
     user = named_user(request, body.get("user"))
-    parsed = parse_request(body, _NAMES, strict=request.headers.get("X-Mirobody-Strict") == "1")
-    return accept(_account_id(request), user, parsed, _wants_side_channel(request, parsed))
+    parsed = parse_request(body, TOOL_NAMES, strict=is_strict(request))
+    return accept(account_of(request), user, parsed, wants_side_channel(request, parsed))
 
 
 def _user_of_action(request: Request) -> str | None:
@@ -123,25 +120,11 @@ async def _stopped(account_id: int, response_id: str, user: str | None) -> Respo
     return await in_thread(cancelled_or_running, account_id, response_id, user)
 
 
-def _account_id(request: Request) -> int:
-    return cast(ApiKey, request.auth).account_id
-
-
 def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) -> None:
     if not delete_responses([retrieve(account_id, response_id, user)]):
         # Another one deleted it in between.
         retrieve(account_id, response_id, user)
     forget_free_pages()
-
-
-def _wants_side_channel(request: Request, parsed: ResponseRequest) -> bool:
-    """The documented switches, and the one client known to throw on events it does not know."""
-    throws_on_unknown = (
-        request.headers.get("X-Stainless-Helper-Method") == "stream"
-        and request.headers.get("X-Stainless-Lang", "").lower() == "js"
-    )
-    standard = request.headers.get("X-Mirobody-Events", "").lower() == "standard"
-    return parsed.stream_options.mirobody_events and not standard and not throws_on_unknown
 
 
 def _rendered(answer: Answer) -> HttpResponse:
@@ -164,14 +147,7 @@ async def _stored_stream(
         if row.status not in RUNNING:
             return await _rebuilt(row, starting_after)
         return rest(-1 if starting_after is None else starting_after)
-    return _joined(first, chunks)
-
-
-async def _joined(first: bytes, rest: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    async with aclosing(rest):
-        yield first
-        async for chunk in rest:
-            yield chunk
+    return joined(first, chunks)
 
 
 async def _rebuilt(row: Response, starting_after: int | None) -> AsyncGenerator[bytes, None]:
@@ -189,14 +165,6 @@ async def _one_chunk(chunk: bytes) -> AsyncGenerator[bytes, None]:
 
 def _json(body: str) -> HttpResponse:
     return HttpResponse(body, content_type="application/json")
-
-
-def _event_stream(chunks: AsyncGenerator[bytes, None]) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(chunks, content_type="text/event-stream")
-    response["Cache-Control"] = "no-cache"
-    # nginx would hold the stream back until its end.
-    response["X-Accel-Buffering"] = "no"
-    return response
 
 
 def _flag(request: Request, name: str) -> bool:

@@ -21,6 +21,11 @@ def new_call_id() -> str:
     return "call_" + secrets.token_hex(16)
 
 
+def completion_id(response_id: str) -> str:
+    """The id of the chat completion that a response is told as."""
+    return "chatcmpl-" + response_id.removeprefix(RESPONSE_PREFIX)
+
+
 def reasoning_id(response_id: str) -> str:
     """The id of a response's only reasoning item."""
     return "rs_" + response_id.removeprefix(RESPONSE_PREFIX)

@@ -3,6 +3,7 @@
 Source: the wire contract, section 2; Open Responses 2026-04-24, "Items".
 """
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
@@ -51,9 +52,11 @@ class InputFile(WireModel):
     filename: str = Field(default="file", max_length=255)
 
 
-def _unknown(what: str, kind: object) -> PydanticCustomError:
-    shown = repr(kind[:64]) if isinstance(kind, str) else "without a type"
-    return PydanticCustomError("invalid_value", "Unsupported {what}: {shown}.", {"what": what, "shown": shown})
+def refuse_unknown_type(what: str, kind: object, known: Collection[str]) -> None:
+    """Refuses a ``type`` that is none of ``known``, before the union looks at it."""
+    if not isinstance(kind, str) or kind not in known:
+        shown = repr(kind[:64]) if isinstance(kind, str) else "without a type"
+        raise PydanticCustomError("invalid_value", "Unsupported {what}: {shown}.", {"what": what, "shown": shown})
 
 
 _PART_TYPES = ("input_text", "output_text", "refusal", "input_image", "input_file")
@@ -63,8 +66,7 @@ def _known_part(part: Any) -> Any:
     if not isinstance(part, dict):
         raise PydanticCustomError("invalid_type", "A content part must be an object.")
     kind = part.get("type")
-    if kind not in _PART_TYPES:
-        raise _unknown("content part type", kind)
+    refuse_unknown_type("content part type", kind, _PART_TYPES)
     if kind in ("input_image", "input_file") and part.get("file_id") is not None:
         raise PydanticCustomError("unsupported_parameter", "File ids are not supported; give the content inline.")
     if kind == "input_file" and part.get("file_url") is not None:
@@ -72,7 +74,8 @@ def _known_part(part: Any) -> Any:
     return part
 
 
-def _type_tag(value: Any) -> str:
+def type_tag(value: Any) -> str:
+    """The union tag of an object whose ``type`` is known; without one it is a message."""
     return TAG + (value.get("type") or "message")
 
 
@@ -82,7 +85,7 @@ ContentPart = Annotated[
     | Annotated[Refusal, Tag("tag:refusal")]
     | Annotated[InputImage, Tag("tag:input_image")]
     | Annotated[InputFile, Tag("tag:input_file")],
-    Discriminator(_type_tag),
+    Discriminator(type_tag),
     BeforeValidator(_known_part),
 ]
 
@@ -176,8 +179,7 @@ def _known_item(item: Any) -> Any:
         raise PydanticCustomError(
             "unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind}
         )
-    if kind not in _ITEM_TYPES:
-        raise _unknown("input item type", kind)
+    refuse_unknown_type("input item type", kind, _ITEM_TYPES)
     return item
 
 
@@ -187,6 +189,6 @@ InputItem = Annotated[
     | Annotated[FunctionCallOutputItem, Tag("tag:function_call_output")]
     | Annotated[ReasoningItem, Tag("tag:reasoning")]
     | Annotated[ItemReference, Tag("tag:item_reference")],
-    Discriminator(_type_tag),
+    Discriminator(type_tag),
     BeforeValidator(_known_item),
 ]

@@ -183,7 +183,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
     except ValidationError as error:
         raise invalid_request(error) from None
     if strict or request.strict:
-        _refuse_unknown(body)
+        refuse_unknown_fields(body, ResponseRequest)
     _check_model(request)
     _check_input(request)
     _check_tools(request, names)
@@ -210,8 +210,9 @@ def _refuse_lost_history(body: Mapping[str, Any]) -> None:
             )
 
 
-def _refuse_unknown(body: Mapping[str, Any]) -> None:
-    known = ResponseRequest.model_fields.keys() | {"user"}
+def refuse_unknown_fields(body: Mapping[str, Any], model: type[WireModel]) -> None:
+    """Refuses the first top-level field that ``model`` does not have. Raises ``InvalidRequestError``."""
+    known = model.model_fields.keys() | {"user"}
     for name, value in body.items():
         if name not in known and value is not None:
             raise _unsupported(name, f"Unknown parameter: '{name[:64]}'.")

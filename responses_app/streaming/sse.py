@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
@@ -21,16 +21,27 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
     cannot hold, becomes U+FFFD; a number that JSON cannot hold becomes ``null``. Raises ``TypeError`` for a value that
     is no JSON.
     """
-    data = _json(event)
-    if not data.isascii():
-        data = data.replace(b"\xc2\x85", b"\\u0085")
-        data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), data)
+    return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), _line(event))
+
+
+def encode_data(value: Mapping[str, Any]) -> bytes:
+    """The frame of a JSON object without a name, written as ``encode_event`` writes it."""
+    return b"data: %b\n\n" % _line(value)
 
 
 def decode_events(frames: bytes) -> list[dict[str, Any]]:
     """The events of whole frames that ``encode_event`` made."""
     return [json.loads(frame.partition(b"\ndata: ")[2]) for frame in frames.split(_FRAME_END)[:-1]]
+
+
+def translated(frames: bytes, told: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]]) -> bytes:
+    """Whole frames with each event as the nameless ones that ``told`` makes of it; comments and ``DONE`` stay."""
+    return b"".join(_translated(frame, told) for frame in frames.split(_FRAME_END)[:-1])
+
+
+def _translated(frame: bytes, told: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]]) -> bytes:
+    name, separator, data = frame.partition(b"\ndata: ")
+    return b"".join(map(encode_data, told(json.loads(data)))) if separator else name + _FRAME_END
 
 
 def skip_frames(frames: bytes, count: int) -> bytes:
@@ -42,6 +53,14 @@ def skip_frames(frames: bytes, count: int) -> bytes:
             return b""
         position = end + len(_FRAME_END)
     return frames[position:]
+
+
+def _line(event: Mapping[str, Any]) -> bytes:
+    data = _json(event)
+    if data.isascii():
+        return data
+    data = data.replace(b"\xc2\x85", b"\\u0085")
+    return data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
 def _json(event: Mapping[str, Any]) -> bytes:

@@ -81,7 +81,7 @@ def test_the_first_block_is_the_two_commands() -> None:
 def test_every_command_prints_what_the_readme_shows(analyst_server: ServerProcess, folder: Path) -> None:
     shown = blocks()
     commands = [index for index, (_, text) in enumerate(shown) if text.startswith("curl")]
-    assert len(commands) == 7
+    assert len(commands) == 8
     for index in commands:
         printed = run(shown[index][1], folder, analyst_server)
         assert without_values(printed) == without_values(shown[index + 1][1])

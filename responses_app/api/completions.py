@@ -1,0 +1,68 @@
+"""The door of the Answers API: a chat completion is the turn of a response that keeps nothing, told in other words."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+from http import HTTPStatus
+
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from rest_framework.request import Request
+
+from mirobody_site.tenancy.connections import in_thread
+from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
+from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
+from responses_app.api.streams import event_stream, joined
+from responses_app.protocol.completion_chunks import CompletionChunks
+from responses_app.protocol.completions import CompletionRequest, completion, parse_completion_request
+from responses_app.protocol.request import parse_request
+from responses_app.services.following import accepted, creators_answer, creators_stream
+from responses_app.services.intake import accept
+from responses_app.services.turn_order import TurnOrder
+from responses_app.streaming.event_log import Answer
+from responses_app.streaming.sse import translated
+
+
+class CompletionsView(AsyncApiView):
+    """``/v1/chat/completions``."""
+
+    async def post(self, request: Request) -> HttpResponseBase:
+        """Answers once, as JSON or as a stream of chunks."""
+        user, asked = await in_thread(_read, request)
+        order = await accepted(partial(_accepted, request, user, asked))
+        if not asked.stream:
+            return _rendered(await creators_answer(order))
+        chunks = _told(creators_stream(order), CompletionChunks(asked.stream_options.include_usage))
+        # Its caller may leave before the answer begins, and is followed from here on.
+        return event_stream(joined(await anext(chunks), chunks))
+
+
+def _read(request: Request) -> tuple[str | None, CompletionRequest]:
+    body = read_json_object(request)
+    return named_user(request, body.get("user")), parse_completion_request(body, is_strict(request))
+
+
+def _accepted(request: Request, user: str | None, asked: CompletionRequest) -> TurnOrder:
+    try:
+        parsed = parse_request(asked.as_response(), TOOL_NAMES)
+        return accept(account_of(request), user, parsed, wants_side_channel(request, parsed))
+    except InvalidRequestError as error:
+        if error.param is not None and error.param.startswith("input"):
+            # Every message became one item, and every part one part.
+            error.param = "messages" + error.param.removeprefix("input")
+        raise
+
+
+def _rendered(answer: Answer) -> HttpResponse:
+    if answer.status != HTTPStatus.OK:
+        return HttpResponse(answer.body, status=answer.status, content_type="application/json")
+    said = completion(json.loads(answer.body))
+    return JsonResponse(said, json_dumps_params={"ensure_ascii": False})
+
+
+async def _told(frames: AsyncGenerator[bytes, None], chunks: CompletionChunks) -> AsyncGenerator[bytes, None]:
+    async with aclosing(frames):
+        async for piece in frames:
+            if told := translated(piece, chunks.told):
+                yield told
