@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import environ
+from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 
 from mirobody_site.postgres import pool
@@ -48,6 +49,8 @@ DEBUG = env.bool("DJANGO_DEBUG", default=False)
 ALLOWED_HOSTS = env.list("DJANGO_ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
 INSTALLED_APPS = [
+    # Before the admin, whose site it replaces.
+    "unfold",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -60,17 +63,21 @@ INSTALLED_APPS = [
     "mirobody_site.tenancy",
     "tools_app",
     "responses_app",
+    "operators_app",
+    "csp",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "mirobody_site.static_files.AsyncWhiteNoiseMiddleware",
     "mirobody_site.tenancy.middleware.api_answers",
+    "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "operators_app.middleware.AuditRefusals",
 ]
 ROOT_URLCONF = "mirobody_site.urls"
 ASGI_APPLICATION = "mirobody_site.asgi.application"
@@ -123,6 +130,28 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "no-referrer"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+# Pages ask no other host for anything. The admin's Alpine.js evaluates expressions of its templates, which needs
+# unsafe-eval; its colours stand in a style element. No inline script runs.
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, UNSAFE_EVAL],
+        "style-src": [SELF, UNSAFE_INLINE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+UNFOLD = {
+    "SITE_TITLE": "Mirobody operators",
+    "SITE_HEADER": "Mirobody",
+    "SITE_SUBHEADER": "Agent API for health data",
+    "SITE_URL": None,
+    "SHOW_VIEW_ON_SITE": False,
+    "SIDEBAR": {"show_search": False, "show_all_applications": True, "navigation": []},
+}
 
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "mirobody_site.tenancy.exception_handler.handle_exception",

@@ -1,7 +1,11 @@
 """Who calls (ApiKey) and about whom (Subject). Accounts are Django users. Reads: selectors; writes: services."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
+
+from mirobody_site.tenancy.secrets import subject_hash
 
 
 class ApiKey(models.Model):
@@ -26,10 +30,12 @@ class Subject(models.Model):
 
     ``user_key`` is compared exactly as sent; the empty string is the account's default Subject. ``erased_at`` is set
     while an erasure is under way: then the key is a made-up one, and nothing reaches the Subject any more.
+    ``key_hash`` stands for the name where names are not shown, as in receipts of erasures.
     """
 
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="subjects")
     user_key = models.CharField(max_length=256, blank=True)
+    key_hash = models.CharField(max_length=64, db_index=True, editable=False)
     display_name = models.CharField(max_length=200, blank=True)
     time_zone = models.CharField(max_length=64, default="UTC")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -40,3 +46,8 @@ class Subject(models.Model):
 
     def __str__(self) -> str:
         return f"Subject {self.pk}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """A new Subject is given its hash; later changes of its columns are updates."""
+        self.key_hash = self.key_hash or subject_hash(self.account.get_username(), self.user_key)
+        super().save(*args, **kwargs)

@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('user_key', models.CharField(blank=True, max_length=256)),
+                ('key_hash', models.CharField(db_index=True, editable=False, max_length=64)),
                 ('display_name', models.CharField(blank=True, max_length=200)),
                 ('time_zone', models.CharField(default='UTC', max_length=64)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

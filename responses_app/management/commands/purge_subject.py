@@ -1,18 +1,16 @@
 """The door for the shell to the erasure of a Subject."""
 
-import hashlib
-import hmac
 import json
 import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
+from mirobody_site.tenancy.secrets import subject_hash
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.services.erasure import Erased, count_of, erase_subject
 
@@ -82,7 +80,7 @@ class Command(BaseCommand):
             "records": counts.records,
             "conversations": counts.conversations,
             "at": timezone.now().isoformat(timespec="seconds"),
-            "subject_hash": _hash(options["account"], user),
+            "subject_hash": subject_hash(options["account"], user),
         }
         if options["json"]:
             self.stdout.write(json.dumps(receipt))
@@ -93,8 +91,3 @@ class Command(BaseCommand):
 
 def _no_such_subject() -> CommandError:
     return CommandError("There is no such account or Subject.", returncode=1)
-
-
-def _hash(account: str, user: str) -> str:
-    """Tells whoever knows the name and the server's secret that this receipt is about it, and nobody else anything."""
-    return hmac.new(settings.SECRET_KEY.encode(), f"{account}\0{user}".encode(), hashlib.sha256).hexdigest()

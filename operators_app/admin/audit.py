@@ -1,0 +1,37 @@
+"""The audit's pages: seen and searched by administrators, changed by nobody."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from operators_app.admin.base import SeenOnly
+from operators_app.models import AuditEntry
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(SeenOnly):
+    """Who saw or did what, newest first."""
+
+    list_display = ("happened_at", "actor_name", "action", "object_type", "object_id", "reason", "address")
+    list_filter = ("action", "reason")
+    lookups = ("action__exact", "reason__exact")
+    search_fields = ("=actor_name",)
+    search_help_text = "A name, an id, a Subject's hash, a request id or a ticket, whole"
+    fields = readonly_fields = (
+        *("happened_at", "actor_name", "action", "object_type", "object_id", "subject_hash", "figures"),
+        *("reason", "ticket", "address", "request_id", "page"),
+    )
+    ordering = ("-happened_at",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Whole values only, each of an indexed column."""
+        term = search_term.strip()
+        for column in ("actor_name", "object_id", "subject_hash", "request_id", "ticket"):
+            found = queryset.filter(**{column: term})
+            if term and found.exists():
+                return found, False
+        return queryset.none() if term else queryset, False

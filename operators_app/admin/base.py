@@ -1,0 +1,79 @@
+"""What the admin's lists and pages share: nothing is edited, no table is counted, content needs its right."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model
+from django.http import HttpRequest, HttpResponse
+from unfold.paginator import InfinitePaginator
+
+from operators_app.audit import Action, record
+from operators_app.roles import READ_CONTENT, may
+
+if TYPE_CHECKING:
+    # Unfold has no types; its class is a subclass of this one.
+    from django.contrib.admin import ModelAdmin
+else:
+    from unfold.admin import ModelAdmin
+
+PAGE = 50
+
+
+class SeenOnly(ModelAdmin):  # type: ignore[type-arg]  # generic for type checkers only
+    """A list and pages that can only be looked at; what the admin may do are its actions."""
+
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    list_per_page = PAGE
+    list_max_show_all = 0
+    actions: tuple[str, ...] = ()
+    sortable_by = ()
+    lookups: tuple[str, ...] = ()
+    """What a list's address may filter by, beside its filters."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+        """Only what is named. Django lets any column of the list's own table be asked for, content be guessed so."""
+        return lookup in self.lookups
+
+
+class ContentAdmin(SeenOnly):
+    """The same for rows that hold content: every list and page is for those with the right, and is audited."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may(request, READ_CONTENT) and super().has_view_permission(request, obj)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return may(request, READ_CONTENT) and super().has_module_permission(request)
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        audit_list(request, self.model, shown)
+        return shown
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        if self.has_view_permission(request):
+            record(request, Action.VIEWED, object_type=kind_of(self.model), object_id=unquote(object_id)[:64])
+        return super().change_view(request, object_id, form_url, extra_context)
+
+
+def kind_of(model: type[Model]) -> str:
+    """What the audit calls rows of ``model``."""
+    return str(model._meta.verbose_name)
+
+
+def audit_list(request: HttpRequest, model: type[Model], shown: ChangeList) -> None:
+    """Writes that a page of a list with content was seen, and how many rows it had."""
+    figures = {"rows": len(shown.result_list), "page": shown.page_num}
+    record(request, Action.VIEWED, object_type=f"list of {model._meta.verbose_name_plural}", figures=figures)

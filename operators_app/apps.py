@@ -1,0 +1,16 @@
+"""The Django app's registration."""
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class OperatorsConfig(AppConfig):
+    name = "operators_app"
+    verbose_name = "Operators"
+
+    def ready(self) -> None:
+        from operators_app import signing_in  # noqa: PLC0415 - needs the apps' models
+        from operators_app.roles import keep_groups  # noqa: PLC0415
+
+        post_migrate.connect(keep_groups, sender=self)
+        signing_in.audit_sign_ins()
