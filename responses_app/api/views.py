@@ -128,7 +128,8 @@ def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) ->
 
 
 def _rendered(answer: Answer) -> HttpResponse:
-    return HttpResponse(answer.body, status=answer.status, content_type="application/json")
+    headers = {"Retry-After": answer.retry_after} if answer.retry_after else {}
+    return HttpResponse(answer.body, status=answer.status, content_type="application/json", headers=headers)
 
 
 async def _stored_stream(

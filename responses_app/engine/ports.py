@@ -1,9 +1,10 @@
 """What the turn needs from outside: a model and a runner of server tools. They are made in llm/ and services/."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from mirobody_site.tenancy.errors import ApiError, UpstreamError
 from responses_app.engine.conversation import Call, Entry
 from tools_app.contract import RecordsUsed
 
@@ -19,23 +20,52 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedTool:
+    """The choice of one tool."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "required"] | NamedTool
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a caller asks of an inference besides its words; ``None`` leaves it to the provider.
+
+    ``max_output_tokens`` counts reasoning too. ``retry_when_limited``: a rate limit is waited out rather than told.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_output_tokens: int | None = None
+    effort: str | None = None
+    parallel_calls: bool = True
+    retry_when_limited: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
     """One inference. ``model`` is the tier (``mirobody-flash`` or ``mirobody-expert``).
 
-    ``system`` is the server's own prompt and the caller's instructions; ``entries`` the conversation, the current turn
-    included. ``tool_choice`` is ``"auto"`` or the name of the tool to call. ``timeout`` is what is left of the turn, in
-    seconds. ``today`` is the Subject's date, ISO 8601. ``stop_requested`` tells, from any thread, that nobody waits for
-    the answer any more.
+    ``system`` is the system text; ``entries`` the conversation, the current turn included. ``timeout`` is what is left
+    of the turn, in seconds. ``today`` is the Subject's date, ISO 8601. ``stop_requested`` tells, from any thread, that
+    nobody waits for the answer any more.
     """
 
     model: str
     system: str
     entries: Sequence[Entry]
     tools: Sequence[ToolDefinition]
-    tool_choice: str
+    tool_choice: ToolChoice
     timeout: float
     today: str
     stop_requested: Callable[[], bool] = lambda: False
+    sampling: Sampling = Sampling()
+
+
+Refusable = Literal["tool_choice", "format"]
+"""What of a request can be asked for in another way when a provider refuses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +111,21 @@ class Stopped:
 ModelEvent = TextDelta | ReasoningDelta | CallMade | UsageReported | Stopped
 
 
+class ModelFault(UpstreamError):
+    """A fault of a model, in words that hold nothing of the provider's.
+
+    ``for_caller`` is what the caller of a bare inference is told instead: there the provider's refusal of the request
+    is the caller's to mend. ``about`` names what of the request the provider refused, as far as it said.
+    """
+
+    def __init__(
+        self, message: str, *, for_caller: ApiError | None = None, about: Collection[Refusable] = frozenset()
+    ) -> None:
+        super().__init__(message)
+        self.for_caller = for_caller
+        self.about = about
+
+
 class ModelBackend(Protocol):
     """A language model, or what stands in for one."""
 
@@ -88,8 +133,7 @@ class ModelBackend(Protocol):
         """Yields events in batches that arrived together, at once as they come; exactly one ``Stopped`` comes last.
 
         Closing the iterator stops the inference and frees its connection. So does ``call.stop_requested`` while the
-        model is silent, within about half a second. Raises ``UpstreamError`` for that and for a provider's fault, with
-        a message that holds nothing of the provider's text.
+        model is silent, within about half a second. Raises ``ModelFault`` for that and for a provider's fault.
         """
         ...
 

@@ -1,15 +1,16 @@
 """How one step of a turn can end, and how its tool calls sort into the server's, the caller's and the malformed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from mirobody_site.tenancy.errors import ApiError
-from responses_app.engine.conversation import Call
+from mirobody_site.tenancy.errors import ApiError, UpstreamError
+from responses_app.engine.conversation import Call, CallOutput, Entry
 from responses_app.engine.ports import CallMade, ToolDefinition
+from responses_app.engine.transcript import compact_json
 from responses_app.protocol.ids import new_call_id
 
 
@@ -44,6 +45,9 @@ class Failed:
     error: ApiError
 
 
+MALFORMED_AGAIN = Failed(UpstreamError("The model made malformed tool calls again after it was told of one."))
+
+
 @dataclass(frozen=True, slots=True)
 class Cancelled:
     """Somebody asked for the turn to stop."""
@@ -74,9 +78,25 @@ class CallPlan:
         """All calls, the server's first."""
         return [item.call for item in self.server] + self.client + [call for call, _ in self.refused]
 
+    @property
+    def entries(self) -> list[Entry]:
+        """All calls, and what the model is told of the refused ones."""
+        told = [CallOutput(call.call_id, compact_json({"error": why}), failed=True) for call, why in self.refused]
+        return [*self.calls, *told]
 
-def plan_calls(made: Sequence[CallMade], tools: Sequence[ToolDefinition], parallel_client_calls: bool) -> CallPlan:
-    """Sorts a step's calls; each gets a call id of ours, since models repeat or forget theirs.
+
+def _own_id(_: str) -> str:
+    return new_call_id()
+
+
+def plan_calls(
+    made: Sequence[CallMade],
+    tools: Sequence[ToolDefinition],
+    parallel_client_calls: bool,
+    call_ids: Callable[[str], str] = _own_id,
+) -> CallPlan:
+    """Sorts a step's calls. ``call_ids`` makes a call's id of the model's: one of ours, since models repeat or forget
+    theirs.
 
     Without ``parallel_client_calls`` only the first client call counts. A malformed call holds the step's client calls
     back: a handoff cannot stand beside a call that never happened.
@@ -84,7 +104,7 @@ def plan_calls(made: Sequence[CallMade], tools: Sequence[ToolDefinition], parall
     known = {tool.name: tool for tool in tools}
     plan = CallPlan()
     for item in made:
-        _sort(item, known, plan)
+        _sort(item, call_ids(item.call_id), known, plan)
     if plan.refused:
         held_back = "Not executed, since another call of this step was malformed. Call it again if it is still needed."
         plan.refused += [(call, held_back) for call in plan.client]
@@ -94,25 +114,23 @@ def plan_calls(made: Sequence[CallMade], tools: Sequence[ToolDefinition], parall
     return plan
 
 
-def _sort(made: CallMade, known: Mapping[str, ToolDefinition], plan: CallPlan) -> None:
+def _sort(made: CallMade, call_id: str, known: Mapping[str, ToolDefinition], plan: CallPlan) -> None:
     tool = known.get(made.name)
     if tool is None:
         # The name and arguments of a call that never happened are not kept: providers refuse odd ones when replayed.
-        plan.refused.append((_call("unknown_tool", "{}"), "There is no tool of that name. Use only the tools offered."))
+        unknown = Call(call_id, "unknown_tool", "{}")
+        plan.refused.append((unknown, "There is no tool of that name. Use only the tools offered."))
         return
     arguments = _read_arguments(made.arguments)
     if arguments is None:
-        plan.refused.append(
-            (_call(made.name, "{}"), "The arguments were not a JSON object. Call again with a JSON object.")
-        )
-    elif tool.server:
-        plan.server.append(ServerCall(_call(made.name, made.arguments or "{}", server=True), arguments))
+        call = Call(call_id, made.name, "{}")
+        plan.refused.append((call, "The arguments were not a JSON object. Call again with a JSON object."))
+        return
+    call = Call(call_id, made.name, made.arguments or "{}", tool.server)
+    if tool.server:
+        plan.server.append(ServerCall(call, arguments))
     else:
-        plan.client.append(_call(made.name, made.arguments or "{}"))
-
-
-def _call(name: str, arguments: str, server: bool = False) -> Call:
-    return Call(new_call_id(), name, arguments, server)
+        plan.client.append(call)
 
 
 def _read_arguments(text: str) -> dict[str, Any] | None:

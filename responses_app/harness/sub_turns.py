@@ -7,10 +7,11 @@ from typing import Any
 
 from responses_app.engine.conversation import Call, Message
 from responses_app.engine.limits import Limits, ModelCalls
-from responses_app.engine.loop import AgentTurn, Turn
+from responses_app.engine.loop import AgentTurn
 from responses_app.engine.ports import ModelBackend, ToolOutcome, ToolRunner, ToolStep
 from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import CutShort, Finished
+from responses_app.engine.turn import Turn
 from responses_app.harness.tool import HarnessTool, records_of
 from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import Identity, new_response
@@ -83,7 +84,7 @@ class SubTurns:
             input=[Message("user", prompt)],
             instructions=None,
             client_tools=(),
-            named_tool=None,
+            tool_choice="auto",
             parallel_client_calls=True,
             side_channel=False,
             seal=None,

@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from responses_app.engine.ports import CallMade, ModelEvent, ReasoningDelta, Stopped, TextDelta, UsageReported
 from responses_app.llm import faults
 from responses_app.llm.faults import ProviderError
+from responses_app.llm.refusals import read_refusal
 
 StopReason = Literal["stop", "tool_calls", "length", "content_filter"]
 
@@ -126,7 +127,7 @@ class Answer:
 
     def _chunk(self, chunk: dict[str, Any]) -> Iterator[ModelEvent]:
         if chunk.get("error"):
-            raise ProviderError(faults.REPORTED, _reported_status(chunk["error"]))
+            raise _reported(chunk["error"])
         if isinstance(usage := chunk.get("usage"), dict):
             self._usage = _usage(usage) or self._usage
         for choice in chunk.get("choices") or ():
@@ -211,9 +212,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _reported_status(error: object) -> int | None:
+def _reported(error: object) -> ProviderError:
     code = error.get("code") if isinstance(error, dict) else None
-    return code if isinstance(code, int) and code in _ERROR_STATUSES else None
+    status = code if isinstance(code, int) and code in _ERROR_STATUSES else None
+    for_caller = faults.refusal(status, read_refusal(to_json({"error": error}))).for_caller if status else None
+    return ProviderError(faults.REPORTED, status, for_caller=for_caller)
 
 
 def _usage(usage: dict[str, Any]) -> UsageReported | None:

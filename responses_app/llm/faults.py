@@ -1,9 +1,13 @@
-"""A provider's faults as errors of this server, in words of our own. Nothing a provider wrote passes through here."""
+"""A provider's faults as errors of this server, in words of our own, and what a bare model's caller is told instead."""
 
+import math
+from collections.abc import Collection
 from http import HTTPStatus
 from types import MappingProxyType
 
-from mirobody_site.tenancy.errors import UpstreamError
+from mirobody_site.tenancy.errors import ApiError, InvalidRequestError, RateLimitError
+from responses_app.engine.ports import ModelFault, Refusable
+from responses_app.llm.refusals import Refusal
 
 TIMED_OUT = "The model provider did not answer in time."
 UNREACHABLE = "The model provider could not be reached."
@@ -22,9 +26,11 @@ _BY_STATUS = MappingProxyType(
     }
 )
 _PASSING_STATUSES = frozenset({408, 409, 429})
+_CALLERS_STATUSES = frozenset({400, 404, 413, 422})
+_LONGEST_RETRY_AFTER = 86_400
 
 
-class ProviderError(UpstreamError):
+class ProviderError(ModelFault):
     """502 ``upstream_error``. ``provider_status`` is the HTTP status the provider gave, if it gave one.
 
     ``may_pass``: no model is at work on the request, and the same one may succeed, ``retry_after`` seconds later if
@@ -38,8 +44,10 @@ class ProviderError(UpstreamError):
         *,
         may_pass: bool = False,
         retry_after: float | None = None,
+        for_caller: ApiError | None = None,
+        about: Collection[Refusable] = frozenset(),
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, for_caller=for_caller, about=about)
         self.provider_status = provider_status
         self.may_pass = may_pass
         self.retry_after = retry_after
@@ -56,8 +64,24 @@ class InferenceStopped(ProviderError):
         super().__init__(STOPPED)
 
 
-def refusal(status: int, retry_after: float | None) -> ProviderError:
+def refusal(status: int, said: Refusal, retry_after: float | None = None) -> ProviderError:
     """What an answer with a status other than 2xx means."""
     server_fault = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     message = _BY_STATUS.get(status) or (_SERVER_FAULT if server_fault else _REFUSED)
-    return ProviderError(message, status, may_pass=server_fault or status in _PASSING_STATUSES, retry_after=retry_after)
+    return ProviderError(
+        message,
+        status,
+        may_pass=server_fault or status in _PASSING_STATUSES,
+        retry_after=retry_after,
+        for_caller=_for_caller(status, said, retry_after),
+        about=said.about if status in _CALLERS_STATUSES else frozenset(),
+    )
+
+
+def _for_caller(status: int, said: Refusal, retry_after: float | None) -> ApiError | None:
+    if status in _CALLERS_STATUSES:
+        return InvalidRequestError(said.message or _REFUSED, param=said.param)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        seconds = min(max(1, math.ceil(retry_after or 1)), _LONGEST_RETRY_AFTER)
+        return RateLimitError(_BY_STATUS[status], headers={"Retry-After": str(seconds)})
+    return None

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Part, Thought
-from responses_app.engine.ports import ModelCall, ToolDefinition
+from responses_app.engine.ports import ModelCall, NamedTool, Sampling, ToolChoice, ToolDefinition
 
 ChatMessage = dict[str, Any]
 
@@ -29,7 +29,19 @@ def to_request(call: ModelCall, model: str) -> dict[str, Any]:
     if call.tools:
         request["tools"] = [_tool(tool) for tool in call.tools]
         request["tool_choice"] = _tool_choice(call.tool_choice)
-    return request
+        if not call.sampling.parallel_calls:
+            request["parallel_tool_calls"] = False
+    return request | _sampling(call.sampling)
+
+
+def _sampling(asked: Sampling) -> dict[str, Any]:
+    fields = {
+        "temperature": asked.temperature,
+        "top_p": asked.top_p,
+        "max_tokens": asked.max_output_tokens,
+        "reasoning_effort": asked.effort,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def to_messages(system: str, entries: Sequence[Entry]) -> list[ChatMessage]:
@@ -153,5 +165,5 @@ def _tool(tool: ToolDefinition) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _tool_choice(choice: str) -> str | dict[str, Any]:
-    return choice if choice == "auto" else {"type": "function", "function": {"name": choice}}
+def _tool_choice(choice: ToolChoice) -> str | dict[str, Any]:
+    return {"type": "function", "function": {"name": choice.name}} if isinstance(choice, NamedTool) else choice

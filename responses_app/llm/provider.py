@@ -6,6 +6,8 @@ The body is read as raw SSE bytes: a client's object for every chunk costs many 
 import logging
 import random
 from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from itertools import count
 
 from pydantic_core import to_json
@@ -18,6 +20,7 @@ from responses_app.llm.endpoint import endpoint_of
 from responses_app.llm.faults import ConnectionFault, InferenceStopped, ProviderError
 from responses_app.llm.messages import to_request
 from responses_app.llm.patience import Patience
+from responses_app.llm.refusals import MAX_READ_BYTES, read_refusal
 from responses_app.llm.reply import Reply
 
 logger = logging.getLogger(__name__)
@@ -36,6 +39,7 @@ class ChatCompletionsProvider:
     def __init__(self, *, base_url: str, api_key: str, models: Mapping[str, str], timeout: float) -> None:
         self._client = Client(endpoint_of(base_url), api_key, timeout)
         self._models = dict(models)
+        self._api_key = api_key
 
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """One inference, see ``ModelBackend.stream``. Raises ``ProviderError`` for every fault of the provider."""
@@ -49,7 +53,7 @@ class ChatCompletionsProvider:
 
     def _batches(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         patience = Patience(call.timeout, call.stop_requested)
-        reply = self._reply(to_json(to_request(call, self._models[call.model])), patience)
+        reply = self._reply(call, patience)
         try:
             yield from _events(reply)
         except BaseException:
@@ -57,14 +61,15 @@ class ChatCompletionsProvider:
             raise
         self._client.finish(reply)
 
-    def _reply(self, request: bytes, patience: Patience) -> Reply:
+    def _reply(self, call: ModelCall, patience: Patience) -> Reply:
         """A successful answer, its body still to come. Retries faults that may pass, as long as time is left."""
+        request = to_json(to_request(call, self._models[call.model]))
         for retry in count():
             try:
                 return self._attempt(request, patience)
             except ProviderError as error:
                 delay = _retry_delay(error, retry)
-                if delay is None or delay >= patience.left:
+                if delay is None or delay >= patience.left or _is_told_at_once(error, call):
                     raise
             patience.sleep(delay)
         raise AssertionError("unreachable")
@@ -73,8 +78,25 @@ class ChatCompletionsProvider:
         reply = self._client.post(request, patience)
         if reply.status in range(200, 300):
             return reply
+        refused_it = reply.status < HTTPStatus.INTERNAL_SERVER_ERROR
+        said = read_refusal(_beginning(reply) if refused_it else b"", self._api_key)
         self._client.finish(reply)
-        raise faults.refusal(reply.status, reply.retry_after)
+        raise faults.refusal(reply.status, said, reply.retry_after)
+
+
+def _beginning(reply: Reply) -> bytes:
+    """The first bytes of an answer's body, or of what came of it."""
+    read = b""
+    with suppress(ProviderError):
+        for piece in reply.body():
+            read += piece
+            if len(read) > MAX_READ_BYTES:
+                break
+    return read
+
+
+def _is_told_at_once(error: ProviderError, call: ModelCall) -> bool:
+    return error.provider_status == HTTPStatus.TOO_MANY_REQUESTS and not call.sampling.retry_when_limited
 
 
 def _events(reply: Reply) -> Iterator[list[ModelEvent]]:

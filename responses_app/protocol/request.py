@@ -21,7 +21,7 @@ from responses_app.protocol.items import (
     text_or_list,
     text_or_list_tag,
 )
-from responses_app.protocol.tools import MAX_TOOLS, NamedToolChoice, Tool, ToolChoice
+from responses_app.protocol.tools import MAX_TOOLS, UNSUPPORTED_CHOICE, NamedToolChoice, Tool, ToolChoice
 from responses_app.protocol.wire import WireModel, invalid_request
 
 MODELS = tuple(TIERS)
@@ -188,14 +188,14 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
     _check_input(request)
     _check_tools(request, names)
     _check_storing(request)
-    _refuse_unsupported(request)
+    _check_mode(request)
     return request
 
 
 def check_tool_choice(request: ResponseRequest) -> None:
     """Refuses the choice of an undeclared tool. Asked once a resume's inherited tools are known."""
     if request.named_tool is not None and request.named_tool not in {tool.name for tool in request.tools}:
-        raise _unsupported("tool_choice", "Unsupported tool_choice: use 'auto', 'none' or a declared function tool.")
+        raise _unsupported("tool_choice", UNSUPPORTED_CHOICE)
 
 
 def _unsupported(param: str, message: str) -> InvalidRequestError:
@@ -278,8 +278,25 @@ def _check_storing(request: ResponseRequest) -> None:
         )
 
 
-def _refuse_unsupported(request: ResponseRequest) -> None:
+def _check_mode(request: ResponseRequest) -> None:
     if request.mode == "model":
-        raise _unsupported("mode", "Unsupported value: 'mode' can only be 'agent'.")
+        _refuse_state(request)
+        _refuse_choice_without_tools(request)
+        return
+    if request.tool_choice == "required":
+        raise _unsupported("tool_choice", UNSUPPORTED_CHOICE)
     if request.text.format is not None and request.text.format.type != "text":
-        raise _unsupported("text", "Unsupported value: 'text.format' can only be of type 'text'.")
+        raise _unsupported("text", "Unsupported value: 'text.format' can only be of type 'text' in mode 'agent'.")
+
+
+def _refuse_state(request: ResponseRequest) -> None:
+    for name in ("previous_response_id", "session_id"):
+        if getattr(request, name) is not None:
+            raise _unsupported(
+                name, f"Mode 'model' keeps no state: leave out '{name}' and replay the transcript in 'input'."
+            )
+
+
+def _refuse_choice_without_tools(request: ResponseRequest) -> None:
+    if request.tool_choice not in ("auto", "none") and not request.tools:
+        raise InvalidRequestError("This tool_choice needs tools to choose from.", param="tool_choice")

@@ -93,7 +93,7 @@ class NamedToolChoice(WireModel):
 
 
 def _flat_choice(choice: Any) -> Any:
-    if choice in ("auto", "none"):
+    if choice in ("auto", "none", "required"):
         return choice
     if isinstance(choice, dict) and choice.get("type") == "function":
         nested = choice.get("function")
@@ -102,14 +102,11 @@ def _flat_choice(choice: Any) -> Any:
             return NamedToolChoice(type="function", name=flat["name"])
     if not isinstance(choice, str | dict):
         raise PydanticCustomError("invalid_type", "Expected a string or an object.")
-    raise unsupported_choice()
+    raise PydanticCustomError("unsupported_parameter", UNSUPPORTED_CHOICE)
 
 
-def unsupported_choice() -> PydanticCustomError:
-    """The fault of every ``tool_choice`` that agent mode does not have."""
-    return PydanticCustomError(
-        "unsupported_parameter", "Unsupported tool_choice: use 'auto', 'none' or a declared function tool."
-    )
+UNSUPPORTED_CHOICE = (
+    "Unsupported tool_choice: use 'auto', 'none', a declared function tool or, in mode 'model', 'required'."
+)
 
-
-ToolChoice = Annotated[Literal["auto", "none"] | NamedToolChoice, BeforeValidator(_flat_choice)]
+ToolChoice = Annotated[Literal["auto", "none", "required"] | NamedToolChoice, BeforeValidator(_flat_choice)]

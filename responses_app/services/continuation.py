@@ -16,6 +16,7 @@ from responses_app.services.locking import lock_conversation
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.resume import check_replay, check_resume, previous_not_found
 from responses_app.services.sessions import conversation_locked, keep_for_ever, lock, open_session
+from responses_app.services.turn_order import mode_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,11 @@ def _checked(previous: Response | None, request: ResponseRequest, now: datetime)
     if previous is None:
         check_replay(request)
         return None
+    if mode_of(previous) == "model":
+        raise InvalidRequestError(
+            "The previous response was made in mode 'model', which keeps no state: replay the transcript in 'input'.",
+            param="previous_response_id",
+        )
     if previous.status in RUNNING:
         raise conversation_locked("previous_response_id")
     if previous.status not in ("completed", "incomplete"):

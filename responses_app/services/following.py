@@ -16,10 +16,10 @@ from django.conf import settings
 
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.envelope import error_body
-from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
+from mirobody_site.tenancy.errors import ApiError, InvalidRequestError, RateLimitError, ServerError, UpstreamError
 from responses_app.engine.assembly import number
-from responses_app.engine.loop import UnpreparedTurn
 from responses_app.engine.steps import Failed
+from responses_app.engine.turn import UnpreparedTurn
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol import events
@@ -140,9 +140,11 @@ def _ending(response: dict[str, Any], last: int) -> bytes:
     return b"".join(map(encode_event, ending)) + DONE
 
 
-def _fault_of(response: dict[str, Any]) -> ServerError | UpstreamError:
+def _fault_of(response: dict[str, Any]) -> ApiError:
     error = response["error"]
-    return UpstreamError(error["message"]) if error["type"] == UpstreamError.type else ServerError(error["message"])
+    kinds = (UpstreamError, InvalidRequestError, RateLimitError)
+    kind = next((kind for kind in kinds if kind.type == error["type"]), ServerError)
+    return kind(error["message"])
 
 
 async def _stored_answer(order: TurnOrder) -> Answer:

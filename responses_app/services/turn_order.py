@@ -62,3 +62,9 @@ def request_to_json(request: ResponseRequest) -> dict[str, Any]:
 def request_from_row(row: Response) -> ResponseRequest:
     """The effective request of a stored turn."""
     return ResponseRequest.model_validate(json.loads(row.request) | {"input": json.loads(row.input)})
+
+
+def mode_of(row: Response) -> str:
+    """The mode a stored turn ran in."""
+    mode: str = json.loads(row.request).get("mode", "agent")
+    return mode

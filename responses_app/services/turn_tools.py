@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from responses_app.engine.loop import Turn
 from responses_app.engine.ports import ModelBackend
+from responses_app.engine.turn import Turn
 from responses_app.harness.evaluation import Evaluation
 from responses_app.harness.file_space import FileSpace
 from responses_app.harness.file_tools import Files, file_tools

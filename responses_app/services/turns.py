@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 
@@ -16,42 +15,29 @@ from mirobody_site.tenancy.envelope import error_body
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.faults import describe_fault
 from mirobody_site.tenancy.metrics import count_turn
-from mirobody_site.tenancy.selectors import time_zone_of
 from responses_app.engine.assembly import Closing
-from responses_app.engine.conversation import Entry, entry_from_json, entry_to_json
-from responses_app.engine.limits import Limits, ModelCalls
-from responses_app.engine.loop import AgentTurn, Turn, UnpreparedTurn
-from responses_app.engine.ports import ToolDefinition
-from responses_app.engine.prompt import system_prompt
+from responses_app.engine.conversation import entry_to_json
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
-from responses_app.engine.transcript import entries_from_input
+from responses_app.engine.turn import UnpreparedTurn
 from responses_app.harness.file_space import FileSpace
-from responses_app.llm.backends import model_backend
-from responses_app.llm.measuring import MeasuredBackend
 from responses_app.models import PendingCall, Response, Session
 from responses_app.models.response import ResponseQuerySet
 from responses_app.protocol.events import Event
-from responses_app.protocol.request import ResponseRequest
 from responses_app.protocol.response import new_response
-from responses_app.selectors import conversation_turns
 from responses_app.services.draining import given_up
 from responses_app.services.leases import lease_end, leased, log_lifetime
-from responses_app.services.leave_behind import entries_without_gone, gone_from, remember
+from responses_app.services.leave_behind import remember
 from responses_app.services.lifetimes import KEPT_EVENTS_SECONDS
 from responses_app.services.locking import lock_conversation_of
-from responses_app.services.resume import previous_not_found
-from responses_app.services.sealing import seal, unseal
+from responses_app.services.preparing import AnyTurn, prepared
 from responses_app.services.sessions import unlock
 from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
-from responses_app.services.turn_tools import TurnTools, files_before, keep_files
+from responses_app.services.turn_tools import files_before, keep_files
 from responses_app.streaming.backends import event_log, request_slots
 from responses_app.streaming.event_log import Answer, LogGone
 from responses_app.streaming.sse import encode_event
-from tools_app.contract import ToolContext
 
 log = logging.getLogger(__name__)
-
-AnyTurn = AgentTurn | UnpreparedTurn
 
 _KEEP_CANCELLED_SECONDS = 5
 """``KEPT_EVENTS_SECONDS`` for a turn that was cancelled, as a deleted one is: long enough for whoever reads now."""
@@ -76,7 +62,7 @@ def _run(order: TurnOrder) -> None:
     started = time.monotonic()
     publisher = _Publisher(order)
     files = FileSpace(partial(released, partial(files_before, order.request)))
-    turn = _prepared(order, publisher, files)
+    turn = prepared(order, files, publisher.stop_requested)
     for batch in turn.events():
         publisher.publish(batch)
     if isinstance(turn.ending, Cancelled) and publisher.broken_off:
@@ -171,18 +157,6 @@ def tell(turn: UnbegunTurn) -> None:
     publisher.finish(turn.closing, _answer(turn.closing, Cancelled()))
 
 
-def _prepared(order: TurnOrder, publisher: "_Publisher", files: FileSpace) -> AnyTurn:
-    try:
-        turn = released(partial(_turn, order))
-        context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
-        model = MeasuredBackend(model_backend())
-        tools = TurnTools(order.request, context, files, publisher.stop_requested).runner(turn, model)
-        return AgentTurn(turn, model, tools, publisher.stop_requested)
-    except Exception:
-        log.exception("turn %s could not be prepared", order.response_id)
-        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
-
-
 class _Publisher:
     """The turn's side of the event log. Without a log, a turn that leaves no row ends: nobody can read it any more."""
 
@@ -226,49 +200,6 @@ class _Publisher:
 
 def _frames(happened: Sequence[Event]) -> list[bytes]:
     return [encode_event(event) for event in happened]
-
-
-def _turn(order: TurnOrder) -> Turn:
-    request = order.request
-    today = timezone.now().astimezone(time_zone_of(order.subject_id)).date().isoformat()
-    unseal_for_account = partial(unseal, order.account_id)
-    return Turn(
-        response=new_response(order.identity, request),
-        system=system_prompt(today, request.instructions),
-        history=partial(released, partial(_history, order)),
-        input=entries_from_input(request.items, unseal_for_account),
-        instructions=request.instructions,
-        client_tools=[] if request.tool_choice == "none" else _client_tools(request),
-        named_tool=request.named_tool,
-        parallel_client_calls=request.parallel_tool_calls,
-        side_channel=order.side_channel,
-        seal=partial(seal, order.account_id) if "reasoning.encrypted_content" in request.include else None,
-        today=today,
-        limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, ModelCalls(settings.TURN_MODEL_CALLS)),
-    )
-
-
-def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
-    return [ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False) for tool in request.tools]
-
-
-def _history(order: TurnOrder) -> list[Entry]:
-    """The conversation before this turn, server tool calls and results included. Raises ``NotFoundError`` when a turn
-    that leaves no row finds it deleted."""
-    previous_id = order.request.previous_response_id
-    if previous_id is None:
-        return []
-    entries: list[Entry] = []
-    turns = list(conversation_turns(previous_id))
-    if not turns:
-        raise previous_not_found(previous_id)
-    gone = gone_from([turn.response_id for turn in turns], timezone.now())
-    for turn in turns:
-        items = ResponseRequest.model_validate({"input": turn.input}).items
-        entries += entries_from_input(items, partial(unseal, order.account_id))
-        added = (entry_from_json(value) for value in turn.added)
-        entries += entries_without_gone(added, gone.get(turn.response_id, {}))
-    return entries
 
 
 def _stored_closing(order: TurnOrder, turn: AnyTurn, files: FileSpace) -> Closing:
@@ -356,5 +287,6 @@ def _settle_claim(response_id: str, ended_well: bool) -> None:
 def _answer(closing: Closing, ending: Ending) -> Answer:
     """The JSON caller's answer: the response, or the HTTP error of a failed turn."""
     if isinstance(ending, Failed):
-        return Answer(ending.error.status, error_body(ending.error))
+        error = ending.error
+        return Answer(error.status, error_body(error), error.headers.get("Retry-After", ""))
     return Answer(200, json.dumps(closing.response, ensure_ascii=False).encode())

@@ -10,10 +10,11 @@ IDLE_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The JSON caller's last word: HTTP ``status`` and the whole ``body``, UTF-8 JSON."""
+    """The JSON caller's last word: HTTP ``status``, the whole ``body``, UTF-8 JSON, and when to try again, if told."""
 
     status: int
     body: bytes
+    retry_after: str = ""
 
 
 class Piece(NamedTuple):

@@ -65,13 +65,14 @@ def unpack_entry(packed: bytes) -> Entry:
 
 def pack_answer(answer: Answer) -> bytes:
     """What ``unpack_answer`` reads."""
-    return b"%d\n%b" % (answer.status, answer.body)
+    return b"%d %b\n%b" % (answer.status, answer.retry_after.encode(), answer.body)
 
 
 def unpack_answer(packed: bytes) -> Answer:
     """The answer in a stream's ``a`` or in a message."""
-    status, _, body = packed.partition(b"\n")
-    return Answer(int(status), body)
+    head, _, body = packed.partition(b"\n")
+    status, _, retry_after = head.partition(b" ")
+    return Answer(int(status), body, retry_after.decode())
 
 
 OPEN = """

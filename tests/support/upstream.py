@@ -88,8 +88,9 @@ class Step:
 
     ``text`` may be a function of the request, e.g. ``lambda request: [request.tool_outputs[-1]]``.
     ``finish``: the finish_reason, ``"auto"`` (``tool_calls`` with calls, else ``stop``) or ``None`` for none at all.
-    ``status`` other than 200 answers with that error and ``headers``; with ``heals_after=n`` only the first n requests
-    of equal content do. ``write_size`` writes that many bytes at a time, ``splits`` cuts the body at these positions.
+    ``status`` other than 200 answers with that error, ``headers`` and ``error_body`` (a body full of ``SECRET`` unless
+    given); with ``heals_after=n`` only the first n requests of equal content do. ``write_size`` writes that many bytes
+    at a time, ``splits`` cuts the body at these positions.
     """
 
     text: Iterable[Piece] | Callable[["Request"], Iterable[Piece]] = ()
@@ -108,6 +109,7 @@ class Step:
     splits: Sequence[int] = ()
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    error_body: Any = None
     heals_after: int | None = None
 
 
@@ -164,12 +166,19 @@ def text_of(message: dict[str, Any]) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
+ScriptedStep = Step | Callable[[Request], Step]
+
+
+def _step(scripted: ScriptedStep, request: Request) -> Step:
+    return scripted if isinstance(scripted, Step) else scripted(request)
+
+
 class Upstream:
     """The server. ``url`` is what ``LLM_BASE_URL`` is set to."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._scripts: dict[str, tuple[tuple[Step, ...], bool]] = {}
+        self._scripts: dict[str, tuple[tuple[ScriptedStep, ...], bool]] = {}
         self._requests: list[Request] = []
         self._seen: Counter[str] = Counter()
         self._server = _Server(self)
@@ -182,10 +191,11 @@ class Upstream:
         self._server.shutdown()
         self._server.server_close()
 
-    def script(self, name: str, *steps: Step, repeat_last: bool = False) -> str:
+    def script(self, name: str, *steps: ScriptedStep, repeat_last: bool = False) -> str:
         """Registers (or replaces) a script and gives its mark ``[[name]]``.
 
-        A step past the end is answered with a text that says so.
+        A step may be a function of the request, for what depends on more of it. One past the end is answered with a
+        text that says so.
         """
         with self._lock:
             self._scripts[name] = (steps, repeat_last)
@@ -216,9 +226,9 @@ class Upstream:
             return Step(text=[DEFAULT_ANSWER])
         steps, repeat_last = self._scripts.get(name, ((), False))
         if request.step < len(steps):
-            return steps[request.step]
+            return _step(steps[request.step], request)
         if steps and repeat_last:
-            return steps[-1]
+            return _step(steps[-1], request)
         return Step(text=[f"(script {name} has no step {request.step})"])
 
 
@@ -265,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
         seen_before = self.server.upstream._record(request)
         step = self.server.upstream._step_for(request)
         if step.status != 200 and (step.heals_after is None or seen_before < step.heals_after):
-            self._error(step.status, step.headers)
+            self._error(step.status, step.headers, step.error_body)
             return
         try:
             self._answer(step, request)
@@ -273,8 +283,9 @@ class _Handler(BaseHTTPRequestHandler):
             request.gone.set()
             self.close_connection = True
 
-    def _error(self, status: int, headers: dict[str, str]) -> None:
-        body = json.dumps({"error": {"message": f"Refused: {SECRET}", "type": SECRET, "code": SECRET}}).encode()
+    def _error(self, status: int, headers: dict[str, str], error_body: Any = None) -> None:
+        default = {"error": {"message": f"Refused: {SECRET}", "type": SECRET, "code": SECRET}}
+        body = error_body if isinstance(error_body, bytes) else json.dumps(error_body or default).encode()
         self.send_response(status)
         for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
             self.send_header(name, value)

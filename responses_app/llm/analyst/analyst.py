@@ -14,6 +14,7 @@ from responses_app.engine.ports import (
     CallMade,
     ModelCall,
     ModelEvent,
+    NamedTool,
     ReasoningDelta,
     Stopped,
     TextDelta,
@@ -48,7 +49,6 @@ FAMILY_TOOL = "list_family_members"
 _BATCH = 48
 _MOST_OUTPUTS = 64
 _MOST_PEOPLE = 4
-_UNNAMED_CHOICES = {"auto", "none", "required", ""}
 _FAILED_OUTPUT = re.compile(
     r"\W*(?:cancell?ed|error|failed|failure|declined|denied|rejected|timed? ?out|aborted|已?取消|失败|错误|拒绝"
     r"|超时)\b",
@@ -158,9 +158,9 @@ class _Inference:
     def _chosen_tool(self) -> ToolDefinition | None:
         """The tool that the caller named as the choice, unless it was called already."""
         choice = self.call.tool_choice
-        if choice in _UNNAMED_CHOICES or any(d.name == choice for d in self.turn.done):
+        if not isinstance(choice, NamedTool) or any(d.name == choice.name for d in self.turn.done):
             return None
-        return next((t for t in self.clients if t.name == choice), None)
+        return next((t for t in self.clients if t.name == choice.name), None)
 
     def _call_chosen(self, tool: ToolDefinition) -> None:
         request = next((r for r in self.question.requests if r.action.tool == tool), None)

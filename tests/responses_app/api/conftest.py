@@ -20,7 +20,7 @@ from responses_app.streaming.backends import event_log, request_slots
 from tests.support.grammar import Stream, check_response
 from tests.support.redis_server import redis_server, shared_redis_server
 from tests.support.sse import open_stream
-from tests.support.upstream import Step, Upstream
+from tests.support.upstream import ScriptedStep, Upstream
 
 __all__ = ["redis_server", "shared_redis_server"]
 
@@ -55,7 +55,7 @@ def scripted_model(settings: Settings, upstream: Upstream) -> None:
 def script(upstream: Upstream) -> Script:
     """Registers a script under a name of its own and gives its mark, to stand in the user's message."""
 
-    def register(*steps: Step, repeat_last: bool = False) -> str:
+    def register(*steps: ScriptedStep, repeat_last: bool = False) -> str:
         return upstream.script(f"script-{secrets.token_hex(4)}", *steps, repeat_last=repeat_last)
 
     return register

@@ -123,7 +123,8 @@ choices = names.map(lambda name: {"type": "function", "name": name})
 
 FITTING: dict[str, st.SearchStrategy[Any]] = {
     "tools": st.lists(tools, max_size=2),
-    "tool_choice": st.sampled_from(["auto", "auto", "none"]) | choices,
+    "tool_choice": st.sampled_from(["auto", "auto", "none", "required"]) | choices,
+    "mode": st.sampled_from(["agent", "model"]),
     "metadata": st.dictionaries(st.text(max_size=5), text, max_size=3),
     "stream": st.booleans(),
     "store": st.booleans(),

@@ -42,10 +42,10 @@ class BrokenModel:
 
 
 BREAKAGES = {
-    "the model back end breaks": ("responses_app.services.turns.model_backend", BrokenModel),
-    "there is no model back end": ("responses_app.services.turns.model_backend", raises),
+    "the model back end breaks": ("responses_app.services.preparing.model_backend", BrokenModel),
+    "there is no model back end": ("responses_app.services.preparing.model_backend", raises),
     "the tools cannot be listed": ("responses_app.services.turn_tools.enabled_tools", raises),
-    "the prompt cannot be made": ("responses_app.services.turns.system_prompt", raises),
+    "the prompt cannot be made": ("responses_app.services.preparing.system_prompt", raises),
 }
 
 

@@ -172,7 +172,6 @@ OUT_OF_RANGE = [
 ]
 
 NOT_YET = [
-    ({"mode": "model"}, "mode"),
     ({"text": {"format": {"type": "json_object"}}}, "text"),
     ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}}}}, "text"),
     ({"tools": [{"type": "mcp", "server_label": "a", "server_url": "https://mcp.example"}]}, "tools[0]"),

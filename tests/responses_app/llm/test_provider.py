@@ -18,6 +18,7 @@ from responses_app.engine.ports import (
     CallMade,
     ModelCall,
     ModelEvent,
+    NamedTool,
     ReasoningDelta,
     Stopped,
     TextDelta,
@@ -100,7 +101,7 @@ class TestRequest:
         }
 
     def test_names_the_tool_to_call(self, upstream: Upstream) -> None:
-        list(backend(upstream.url).stream(ask("a named tool", tool_choice="look")))
+        list(backend(upstream.url).stream(ask("a named tool", tool_choice=NamedTool("look"))))
         (request,) = upstream.requests("a named tool")
         assert request.body["tool_choice"] == {"type": "function", "function": {"name": "look"}}
 

@@ -8,7 +8,7 @@ from typing import Any
 from responses_app.streaming.event_log import Answer, EventLog
 from responses_app.streaming.sse import encode_event
 
-ANSWER = Answer(200, '{"output_text": "血糖"}'.encode())
+ANSWER = Answer(200, '{"output_text": "血糖"}'.encode(), "7")
 
 
 def make_frames(count: int, start: int = 0) -> list[bytes]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message
-from responses_app.engine.ports import CallMade, ModelCall, ModelEvent, Stopped, TextDelta, ToolDefinition
+from responses_app.engine.ports import CallMade, ModelCall, ModelEvent, Stopped, TextDelta, ToolChoice, ToolDefinition
 from responses_app.llm.analyst import Analyst
 
 TODAY = "2026-03-18"
@@ -46,7 +46,7 @@ class Turn:
 
 
 def infer(
-    entries: Sequence[Entry], tools: Sequence[ToolDefinition] = (QUERY, FAMILY), tool_choice: str = "auto"
+    entries: Sequence[Entry], tools: Sequence[ToolDefinition] = (QUERY, FAMILY), tool_choice: ToolChoice = "auto"
 ) -> list[ModelEvent]:
     """The events of one inference."""
     call = ModelCall("mirobody-flash", "", entries, tools, tool_choice, 60.0, TODAY)
@@ -64,7 +64,7 @@ def ask(
     clients: Sequence[ToolDefinition] = (),
     earlier: Sequence[Entry] = (),
     members: Sequence[Mapping[str, str]] = (),
-    tool_choice: str = "auto",
+    tool_choice: ToolChoice = "auto",
 ) -> Turn:
     """Runs a turn. ``data`` answers query_health_data: one result for all calls, or a function of the arguments."""
     turn = Turn([*earlier, Message("user", question)])

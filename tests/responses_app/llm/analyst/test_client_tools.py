@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from responses_app.engine.conversation import Call, CallOutput, Message
-from responses_app.engine.ports import CallMade, ToolDefinition
+from responses_app.engine.ports import CallMade, NamedTool, ToolDefinition
 from tests.responses_app.llm.analyst.conversation import (
     BOOK,
     FAMILY,
@@ -137,7 +137,7 @@ def test_a_request_without_a_tool_is_said_to_be_impossible() -> None:
 
 
 def test_a_chosen_tool_is_called_at_once() -> None:
-    turn = turn_of("How is my glucose?", BOOK, tool_choice="book_appointment")
+    turn = turn_of("How is my glucose?", BOOK, tool_choice=NamedTool("book_appointment"))
     assert [name for name, _ in turn.handed_over] == ["book_appointment"]
     assert turn.lookups == []
 

@@ -1,0 +1,119 @@
+"""Makes the turn of an accepted order: its conversation, its model, its tools. Runs nothing."""
+
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from django.conf import settings
+from django.utils import timezone
+
+from mirobody_site.tenancy.connections import released
+from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.selectors import time_zone_of
+from responses_app.engine.bare_turn import BareTurn
+from responses_app.engine.conversation import Entry, entry_from_json
+from responses_app.engine.limits import Limits, ModelCalls
+from responses_app.engine.loop import AgentTurn
+from responses_app.engine.ports import NamedTool, Sampling, ToolChoice, ToolDefinition
+from responses_app.engine.prompt import system_prompt
+from responses_app.engine.steps import Failed
+from responses_app.engine.transcript import entries_from_input
+from responses_app.engine.turn import RunningTurn, Turn, UnpreparedTurn
+from responses_app.harness.file_space import FileSpace
+from responses_app.llm.backends import model_backend
+from responses_app.llm.measuring import MeasuredBackend
+from responses_app.protocol.request import ResponseRequest
+from responses_app.protocol.response import new_response
+from responses_app.selectors import conversation_turns
+from responses_app.services.leave_behind import entries_without_gone, gone_from
+from responses_app.services.resume import previous_not_found
+from responses_app.services.sealing import seal, unseal
+from responses_app.services.turn_order import TurnOrder
+from responses_app.services.turn_tools import TurnTools
+from tools_app.contract import ToolContext
+
+log = logging.getLogger(__name__)
+
+AnyTurn = RunningTurn | UnpreparedTurn
+
+
+def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bool]) -> AnyTurn:
+    """The turn, ready to run. What keeps it from being made is the turn's own failure."""
+    try:
+        turn = released(partial(_turn, order))
+        model = MeasuredBackend(model_backend())
+        if order.request.mode == "model":
+            return BareTurn(turn, _sampling(order.request), model, stop_requested)
+        context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
+        tools = TurnTools(order.request, context, files, stop_requested).runner(turn, model)
+        return AgentTurn(turn, model, tools, stop_requested)
+    except Exception:
+        log.exception("turn %s could not be prepared", order.response_id)
+        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
+
+
+def _sampling(request: ResponseRequest) -> Sampling:
+    return Sampling(
+        temperature=request.temperature,
+        top_p=request.top_p,
+        max_output_tokens=request.max_output_tokens,
+        effort=request.reasoning.effort if request.reasoning else None,
+        parallel_calls=request.parallel_tool_calls,
+        # Clients of a bare model wait and ask again themselves.
+        retry_when_limited=False,
+    )
+
+
+def _turn(order: TurnOrder) -> Turn:
+    request = order.request
+    today = timezone.now().astimezone(time_zone_of(order.subject_id)).date().isoformat()
+    unseal_for_account = partial(unseal, order.account_id)
+    return Turn(
+        response=new_response(order.identity, request),
+        system=_system(request, today),
+        history=partial(released, partial(_history, order)),
+        input=entries_from_input(request.items, unseal_for_account),
+        instructions=request.instructions,
+        client_tools=[] if request.tool_choice == "none" else _client_tools(request),
+        tool_choice=_tool_choice(request),
+        parallel_client_calls=request.parallel_tool_calls,
+        side_channel=order.side_channel,
+        seal=partial(seal, order.account_id) if "reasoning.encrypted_content" in request.include else None,
+        today=today,
+        limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, ModelCalls(settings.TURN_MODEL_CALLS)),
+    )
+
+
+def _system(request: ResponseRequest, today: str) -> str:
+    """Model mode has no words but the caller's."""
+    return request.instructions or "" if request.mode == "model" else system_prompt(today, request.instructions)
+
+
+def _tool_choice(request: ResponseRequest) -> ToolChoice:
+    if request.named_tool is not None:
+        return NamedTool(request.named_tool)
+    return "required" if request.tool_choice == "required" else "auto"
+
+
+def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
+    return [ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False) for tool in request.tools]
+
+
+def _history(order: TurnOrder) -> list[Entry]:
+    """The conversation before this turn, server tool calls and results included. Raises ``NotFoundError`` when a turn
+    that leaves no row finds it deleted."""
+    previous_id = order.request.previous_response_id
+    if previous_id is None:
+        return []
+    entries: list[Entry] = []
+    turns = list(conversation_turns(previous_id))
+    if not turns:
+        raise previous_not_found(previous_id)
+    gone = gone_from([turn.response_id for turn in turns], timezone.now())
+    for turn in turns:
+        items = ResponseRequest.model_validate({"input": turn.input}).items
+        entries += entries_from_input(items, partial(unseal, order.account_id))
+        added = (entry_from_json(value) for value in turn.added)
+        entries += entries_without_gone(added, gone.get(turn.response_id, {}))
+    return entries
