@@ -33,6 +33,7 @@ _ATTACHED_TO_BODY = frozenset({"content-type", "content-length", "content-encodi
 _OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _CHUNK = 64 * 1024
 _MOST_ADDRESSES = 4
+_MOST_URL_CHARACTERS = 8192
 
 # What ``is_global`` lets pass, or does in some versions of Python. Source: IANA's special-purpose registries.
 _RESERVED_IPV4 = (IPv4Network("192.0.0.0/24"), IPv4Network("192.88.99.0/24"))
@@ -221,6 +222,8 @@ def _redirected(request: Request, url: Url, status: int, target: str) -> Request
         following = checked_url(urljoin(url.url, target))
     except ValueError:
         raise AddressRefused("It redirects to no valid address.") from None
+    if len(following.url) > _MOST_URL_CHARACTERS:
+        raise AddressRefused("It redirects to an address that is too long.")
     headers = {name.lower(): value for name, value in (request.headers or {}).items()}
     method, body = request.method, request.body
     if method not in ("GET", "HEAD") and status in (301, 302, 303):

@@ -90,15 +90,30 @@ def run_python(code: str, variables: Mapping[str, Any]) -> Ran:
 
 def _ran(value: Any, output: _Output) -> Ran:
     try:
-        text = json.dumps(value, allow_nan=False, default=_plain)
+        text = _bounded_json(value)
     except (TypeError, ValueError, RecursionError):
         return _failed("The last expression's value is no plain JSON value; make it one, or print it.", output)
+    if len(text) > MAX_VALUE_CHARACTERS:
+        return _failed(f"The value is too long: at most {MAX_VALUE_CHARACTERS} characters as JSON.", output)
     plain = json.loads(text)
     if _nests_deeper(plain, MAX_DEPTH):
         return _failed(f"The value nests too deep: at most {MAX_DEPTH} levels.", output)
-    if len(text) > MAX_VALUE_CHARACTERS:
-        return _failed(f"The value is too long: at most {MAX_VALUE_CHARACTERS} characters as JSON.", output)
     return Ran(plain, output.text)
+
+
+def _bounded_json(value: Any) -> str:
+    """The value as JSON, or its beginning if it is too long.
+
+    Piece by piece: what holds the same object many times is small in memory and without end as text.
+    """
+    pieces: list[str] = []
+    length = 0
+    for piece in json.JSONEncoder(allow_nan=False, default=_plain).iterencode(value):
+        pieces.append(piece)
+        length += len(piece)
+        if length > MAX_VALUE_CHARACTERS:
+            break
+    return "".join(pieces)
 
 
 def _nests_deeper(value: Any, levels: int) -> bool:

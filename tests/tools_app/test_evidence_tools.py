@@ -1,5 +1,7 @@
 """Searching and reading medical evidence, against stand-ins for the public services."""
 
+import copy
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -7,11 +9,11 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from tests.tools_app.evidence_services import OPEN, Services, article, as_json, evidence_services
+from tests.tools_app.evidence_services import FULL_TEXT, OPEN, TRIAL, Json, Services, article, as_json, evidence_services
 from tests.tools_app.foreign_hosts import PRIVATE, drips, host, redirects, replies
-from tools_app.contract import ToolContext, ToolFailed, ToolResult, TryDifferently
+from tools_app.contract import ToolContext, ToolFailed, ToolRefusal, ToolResult, TryDifferently
 from tools_app.egress import Limits
-from tools_app.evidence import service
+from tools_app.evidence import europe_pmc, service
 from tools_app.registry import TOOLS
 from tools_app.runner import run_tool
 from tools_app.tools.text_pages import PAGE_CHARACTERS
@@ -245,6 +247,61 @@ def test_missing_fields_break_nothing(services: Services) -> None:
     services.trials = [{"protocolSection": {}}]
     found = search(query="sleep")
     assert [one["ref"] for one in found["results"]] == ["lit:36000009", "lit:PMC9000001", "guide:36000003"]
+
+
+ODD = [
+    None, True, 5, -1.5, 10**30, "²", "9" * 5000, "\ud800", "../../x", [], {}, [None], [[]], [{"name": 1}],
+    {"journal": []},
+]  # fmt: skip
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where anything stands in a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inner:
+        yield (*place, name)
+        yield from places(one, (*place, name))
+
+
+def with_odd(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
+    """The value with something else in one place."""
+    name, *rest = place
+    changed: Any = copy.copy(value)
+    changed[name] = with_odd(value[name], tuple(rest), odd) if rest else odd
+    return changed
+
+
+ANSWERS: dict[str, tuple[str, Json, dict[str, Any]]] = {
+    "articles": (
+        "search_medical_literature", {"hitCount": 3, "resultList": {"result": [OPEN]}}, {"query": "sleep"},
+    ),
+    "one article": ("read_source", {"resultList": {"result": [OPEN]}}, {"ref": "lit:PMC9000001"}),
+    "trials": ("get_clinical_trials", {"totalCount": 7, "studies": [TRIAL]}, {"query": "sleep"}),
+    "one trial": ("read_source", TRIAL, {"ref": "trial:NCT05000001"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", ANSWERS)
+def test_an_answer_may_hold_anything_anywhere(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool, answer, arguments = ANSWERS[asked]
+    paths: set[str] = set()
+    for place in places(answer):
+        for odd in ODD:
+            body = json.dumps(with_odd(answer, place, odd)).encode()
+            monkeypatch.setattr(service, "get", lambda name, base, path, query, body=body: paths.add(path) or body)
+            monkeypatch.setattr(europe_pmc, "get", lambda name, base, path, query: paths.add(path) or FULL_TEXT)
+            try:
+                told = json.dumps(run(tool, **arguments).data, ensure_ascii=False).encode()
+            except ToolRefusal:
+                continue
+            assert len(told) < 20_000
+    assert not any(".." in path for path in paths)
+
+
+def test_long_names_are_cut(services: Services) -> None:
+    services.articles = [article("36000011", "x" * 100_000, journalInfo={"journal": {"title": "y" * 100_000}})]
+    (found,) = search(query="sleep", kinds=["literature"])["results"]
+    assert len(json.dumps(found)) < 2000
 
 
 def test_a_long_abstract_is_cut_to_an_excerpt(services: Services) -> None:

@@ -1,6 +1,7 @@
 """``fetch_url`` reads the text of public pages and survives what hostile ones send."""
 
 import gzip
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -62,6 +63,19 @@ def test_a_redirect_to_this_machine_is_refused(site: Host) -> None:
 def test_a_huge_page_is_cut(site: Host) -> None:
     data = fetched(site, b"word " * 10_000_000, "text/plain")
     assert (data["cut"], data["characters"], len(data["text"])) == (True, fetch_url.MAX_BYTES, PAGE_CHARACTERS)
+
+
+def test_what_is_told_of_a_page_is_bounded(site: Host) -> None:
+    data = fetched(site, b"<title>" + b"title " * 300_000 + b"</title><p>text</p>")
+    assert (data["title"][:6], data["text"]) == ("title ", "text")
+    assert len(json.dumps(data)) < 2 * PAGE_CHARACTERS
+
+
+def test_a_redirect_to_a_giant_address_is_refused(site: Host) -> None:
+    site.answer = redirects(f"http://127.0.0.2:{site.port}/{'a' * 50_000}")
+    with pytest.raises(TryDifferently, match="too long"):
+        fetch(f"http://127.0.0.2:{site.port}/")
+    assert len(site.asked) == 1
 
 
 def test_a_gzip_bomb_is_cut(site: Host) -> None:

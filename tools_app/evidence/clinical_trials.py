@@ -3,17 +3,15 @@
 Source: ClinicalTrials.gov, Data API version 2.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from django.conf import settings
 
+from tools_app.evidence.answers import Json, count_in, object_in, objects_in, text_in, texts_in, year_of
 from tools_app.evidence.service import get_json, unreadable
 from tools_app.evidence.sources import Kind, Source, citable, search_words
 
 NAME = "ClinicalTrials.gov"
-
-Json = Mapping[str, Any]
 
 
 def search(query: str, limit: int, since_year: int | None, status: str | None = None) -> tuple[list[Source], int]:
@@ -35,7 +33,7 @@ def search(query: str, limit: int, since_year: int | None, status: str | None = 
     studies = answer.get("studies") if answer else None
     if answer is None or not isinstance(studies, list):
         raise unreadable(NAME)
-    return citable(_source(study) for study in studies[:limit]), int(answer.get("totalCount", len(studies)))
+    return citable(_source(study) for study in studies[:limit]), count_in(answer, "totalCount", len(studies))
 
 
 def trial(identifier: str) -> Source | None:
@@ -49,51 +47,46 @@ def _source(study: Json) -> Source:
     if not isinstance(protocol, dict):
         raise unreadable(NAME)
     naming, status = _module(protocol, "identification"), _module(protocol, "status")
-    sponsor = _module(protocol, "sponsorCollaborators").get("leadSponsor") or {}
-    year = str((status.get("startDateStruct") or {}).get("date") or "")[:4]
+    sponsor = object_in(_module(protocol, "sponsorCollaborators"), "leadSponsor")
     return Source(
         kind=Kind.TRIAL,
-        identifier=str(naming.get("nctId") or ""),
-        title=str(naming.get("briefTitle") or naming.get("officialTitle") or ""),
-        year=int(year) if year.isdigit() else None,
-        issued_by=sponsor.get("name"),
-        status=str(status.get("overallStatus") or "unknown").lower(),
+        identifier=text_in(naming, "nctId"),
+        title=text_in(naming, "briefTitle") or text_in(naming, "officialTitle"),
+        year=year_of(text_in(object_in(status, "startDateStruct"), "date")),
+        issued_by=text_in(sponsor, "name") or None,
+        status=(text_in(status, "overallStatus") or "unknown").lower(),
         text="\n\n".join(part for part in _parts(protocol, status, study) if part),
         full_text=True,
     )
 
 
 def _module(protocol: Json, name: str) -> Json:
-    module = protocol.get(f"{name}Module")
-    return module if isinstance(module, dict) else {}
+    return object_in(protocol, f"{name}Module")
 
 
 def _parts(protocol: Json, status: Json, study: Json) -> Iterator[str]:
     described, design = _module(protocol, "description"), _module(protocol, "design")
-    yield str(described.get("briefSummary") or "").strip()
-    yield _line("Conditions", _module(protocol, "conditions").get("conditions"))
-    yield _line("Interventions", _named(_module(protocol, "armsInterventions").get("interventions"), "type", "name"))
-    yield _line("Study type", [str(design.get("studyType") or "").lower()])
-    yield _line("Phases", [str(phase).lower() for phase in design.get("phases") or []])
-    yield _line("Enrolment", [str((design.get("enrollmentInfo") or {}).get("count") or "")])
-    for label, name in (("Start", "startDateStruct"), ("Completion", "completionDateStruct")):
-        yield _line(label, [str((status.get(name) or {}).get("date") or "")])
-    yield _line("Why stopped", [str(status.get("whyStopped") or "")])
-    yield _line(
-        "Primary outcomes", _named(_module(protocol, "outcomes").get("primaryOutcomes"), "measure", "timeFrame")
-    )
+    yield text_in(described, "briefSummary")
+    yield _line("Conditions", texts_in(_module(protocol, "conditions"), "conditions"))
+    yield _line("Interventions", _named(_module(protocol, "armsInterventions"), "interventions", "type", "name"))
+    yield _line("Study type", [text_in(design, "studyType").lower()])
+    yield _line("Phases", [phase.lower() for phase in texts_in(design, "phases")])
+    yield _line("Enrolment", texts_in(object_in(design, "enrollmentInfo"), "count"))
+    yield _line("Start", texts_in(object_in(status, "startDateStruct"), "date"))
+    yield _line("Completion", texts_in(object_in(status, "completionDateStruct"), "date"))
+    yield _line("Why stopped", texts_in(status, "whyStopped"))
+    yield _line("Primary outcomes", _named(_module(protocol, "outcomes"), "primaryOutcomes", "measure", "timeFrame"))
     yield _line("Results posted", ["yes" if study.get("hasResults") else "no"])
     eligibility = _module(protocol, "eligibility")
-    yield _line("Ages", [str(eligibility[name]) for name in ("minimumAge", "maximumAge") if eligibility.get(name)])
-    yield str(eligibility.get("eligibilityCriteria") or "").strip()
-    yield str(described.get("detailedDescription") or "").strip()
+    yield _line("Ages", texts_in(eligibility, "minimumAge") + texts_in(eligibility, "maximumAge"))
+    yield text_in(eligibility, "eligibilityCriteria")
+    yield text_in(described, "detailedDescription")
 
 
-def _named(values: Any, *names: str) -> list[str]:
-    entries = [one for one in values or [] if isinstance(one, dict)]
-    return [": ".join(str(entry[name]) for name in names if entry.get(name)) for entry in entries]
+def _named(module: Json, entries: str, *names: str) -> list[str]:
+    return [": ".join(filter(None, (text_in(entry, name) for name in names))) for entry in objects_in(module, entries)]
 
 
-def _line(label: str, values: Any) -> str:
-    text = "; ".join(str(value) for value in values or [] if value)
+def _line(label: str, values: Sequence[str]) -> str:
+    text = "; ".join(filter(None, values))
     return f"{label}: {text}" if text else ""

@@ -3,24 +3,23 @@
 Source: Europe PMC, Articles RESTful API (``/search`` with ``resultType=core``, ``/{PMCID}/fullTextXML``).
 """
 
-from collections.abc import Mapping
+import re
 from dataclasses import replace
-from typing import Any
 
 from django.conf import settings
 
+from tools_app.evidence.answers import Json, count_in, object_in, text_in, texts_in, year_of
 from tools_app.evidence.documents import article_text, fragment_text
 from tools_app.evidence.service import get, get_json, unreadable
 from tools_app.evidence.sources import Kind, Source, citable, search_words, shortened
 
 NAME = "Europe PMC"
 AUTHOR_CHARACTERS = 200
+_PMCID = re.compile(r"PMC[0-9]{1,10}")
 
 _GUIDELINE_TYPES = ("practice guideline", "guideline", "consensus development conference", "consensus statement")
 _GUIDELINES = " OR ".join(f'PUB_TYPE:"{kind}"' for kind in _GUIDELINE_TYPES)
 _SOURCES = "SRC:MED OR SRC:PMC OR SRC:PPR"
-
-Json = Mapping[str, Any]
 
 
 def search(kind: Kind, query: str, limit: int, since_year: int | None) -> tuple[list[Source], int]:
@@ -34,7 +33,7 @@ def search(kind: Kind, query: str, limit: int, since_year: int | None) -> tuple[
         terms += f" AND FIRST_PDATE:[{since_year}-01-01 TO 3000-12-31]"
     answer = _asked(terms, limit)
     articles = citable(_source(found) for found in _results(answer)[:limit])
-    return articles, int(answer.get("hitCount", 0))
+    return articles, count_in(answer, "hitCount", len(articles))
 
 
 def article(identifier: str) -> Source | None:
@@ -46,8 +45,9 @@ def article(identifier: str) -> Source | None:
     if not found:
         return None
     source = _source(found[0])
-    pmcid = found[0].get("pmcid")
-    body = _full_text(pmcid) if pmcid and found[0].get("isOpenAccess") == "Y" else ""
+    pmcid = text_in(found[0], "pmcid")
+    is_open = _PMCID.fullmatch(pmcid) and found[0].get("isOpenAccess") == "Y"
+    body = _full_text(pmcid) if is_open else ""
     if not body:
         return source
     text = f"{source.text}\n\n{body}" if source.text else body
@@ -63,8 +63,7 @@ def _asked(terms: str, limit: int) -> Json:
 
 
 def _results(answer: Json) -> list[Json]:
-    found = answer.get("resultList")
-    results = found.get("result") if isinstance(found, dict) else None
+    results = object_in(answer, "resultList").get("result")
     if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
         raise unreadable(NAME)
     return results
@@ -78,23 +77,21 @@ def _named(identifier: str) -> str:
 
 def _source(found: Json) -> Source:
     kinds = _publication_types(found)
-    journal = (found.get("journalInfo") or {}).get("journal") or {}
-    year = str(found.get("pubYear") or "")
+    journal = object_in(object_in(found, "journalInfo"), "journal")
     return Source(
         kind=Kind.GUIDELINE if any(kind in _GUIDELINE_TYPES for kind in kinds) else Kind.LITERATURE,
-        identifier=str(found.get("pmcid") or found.get("id") or ""),
-        title=fragment_text(str(found.get("title") or "")).rstrip("."),
-        year=int(year) if year.isdigit() else None,
-        issued_by=journal.get("title"),
+        identifier=text_in(found, "pmcid") or text_in(found, "id"),
+        title=fragment_text(text_in(found, "title")).rstrip("."),
+        year=year_of(text_in(found, "pubYear")),
+        issued_by=text_in(journal, "title") or None,
         status=_status(found, kinds),
-        text=fragment_text(str(found.get("abstractText") or "")),
-        authors=shortened(str(found.get("authorString") or ""), AUTHOR_CHARACTERS) or None,
+        text=fragment_text(text_in(found, "abstractText")),
+        authors=shortened(text_in(found, "authorString"), AUTHOR_CHARACTERS) or None,
     )
 
 
 def _publication_types(found: Json) -> list[str]:
-    kinds = (found.get("pubTypeList") or {}).get("pubType") or []
-    return [str(kind).lower() for kind in (kinds if isinstance(kinds, list) else [kinds])]
+    return [kind.lower() for kind in texts_in(object_in(found, "pubTypeList"), "pubType")]
 
 
 def _status(found: Json, kinds: list[str]) -> str:

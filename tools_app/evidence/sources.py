@@ -9,6 +9,7 @@ from typing import Any
 from tools_app.contract import TryDifferently
 
 EXCERPT_CHARACTERS = 600
+TITLE_CHARACTERS = 300
 
 
 class Kind(StrEnum):
@@ -50,10 +51,10 @@ class Source:
         return {
             "ref": self.ref,
             "kind": NAMES[self.kind],
-            "title": self.title,
+            "title": shortened(self.title, TITLE_CHARACTERS),
             "year": self.year,
-            issuer: self.issued_by,
-            "status": self.status,
+            issuer: self.issued_by and shortened(self.issued_by, TITLE_CHARACTERS),
+            "status": shortened(self.status, TITLE_CHARACTERS),
         } | ({"authors": self.authors} if self.authors else {})
 
     def summary(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from http import HTTPStatus
 from tools_app.contract import Arguments, ToolContext, ToolFailed, ToolResult, ToolSpec, TryDifferently
 from tools_app.egress import AddressRefused, EgressError, Limits, Reply, Request, asked
 from tools_app.evidence.documents import decoded, page_text
+from tools_app.evidence.sources import TITLE_CHARACTERS, shortened
 from tools_app.tools.text_pages import OFFSET_SCHEMA, PAGE_CHARACTERS, text_page
 
 NAME = "fetch_url"
@@ -25,7 +26,7 @@ def _run(context: ToolContext, arguments: Arguments) -> ToolResult:
     except EgressError as fault:
         raise ToolFailed(f"The page could not be fetched. {fault}") from None
     page = text_page(text, arguments)
-    return ToolResult({"url": url, "title": title or None} | page | {"cut": more}, empty=not page["text"])
+    return ToolResult({"url": url, "title": shortened(title, TITLE_CHARACTERS) or None} | page | {"cut": more}, empty=not page["text"])
 
 
 def _read(reply: Reply) -> tuple[str, str, bool]:
