@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from tests.tools_app.evidence_services import FULL_TEXT, OPEN, TRIAL, Json, Services, article, as_json, evidence_services
+from tests.tools_app.evidence_services import (
+    FULL_TEXT,
+    OPEN,
+    TRIAL,
+    Json,
+    Services,
+    article,
+    as_json,
+    evidence_services,
+)
 from tests.tools_app.foreign_hosts import PRIVATE, drips, host, redirects, replies
 from tools_app.contract import ToolContext, ToolFailed, ToolRefusal, ToolResult, TryDifferently
 from tools_app.egress import Limits

@@ -26,7 +26,9 @@ def _run(context: ToolContext, arguments: Arguments) -> ToolResult:
     except EgressError as fault:
         raise ToolFailed(f"The page could not be fetched. {fault}") from None
     page = text_page(text, arguments)
-    return ToolResult({"url": url, "title": shortened(title, TITLE_CHARACTERS) or None} | page | {"cut": more}, empty=not page["text"])
+    return ToolResult(
+        {"url": url, "title": shortened(title, TITLE_CHARACTERS) or None} | page | {"cut": more}, empty=not page["text"]
+    )
 
 
 def _read(reply: Reply) -> tuple[str, str, bool]:
