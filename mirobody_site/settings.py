@@ -158,6 +158,11 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 
+# Requests a minute of a key that has no limit of its own.
+RATE_LIMIT_RPM = env.int("RATE_LIMIT_RPM", default=60)
+if RATE_LIMIT_RPM < 1:
+    raise ImproperlyConfigured("RATE_LIMIT_RPM must be at least 1.")
+
 REDIS_URL = env.str("REDIS_URL", default="")
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL)
 # No result back end: results are rows, and a result would be health content in the broker.

@@ -47,6 +47,9 @@ _ADMINISTRATOR = (
     "auth.change_user",
     "auth.view_user",
     "auth.view_group",
+    "tenancy.add_accountprofile",
+    "tenancy.change_accountprofile",
+    "tenancy.view_accountprofile",
 )
 GROUPS = {"support": _SUPPORT, "operator": _OPERATOR, "administrator": _ADMINISTRATOR}
 

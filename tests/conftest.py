@@ -51,7 +51,8 @@ def database(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Itera
 
 @pytest.fixture(scope="session")
 def server(database: None) -> Iterator[str]:
-    """The base URL of the running server."""
+    """The base URL of the running server, which takes as many requests as tests make."""
+    settings.RATE_LIMIT_RPM = 1_000_000
     with running_server() as base_url:
         yield base_url
 

@@ -4,7 +4,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable
-from functools import wraps
+from functools import partial
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
@@ -17,11 +17,12 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
-from rest_framework.views import APIView
 
 from mirobody_site.tenancy.authentication import ApiKeyAuthentication, known_key
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError, UnsupportedMediaTypeError
+from mirobody_site.tenancy.models import ApiKey
+from mirobody_site.tenancy.rate_limit import allowance
 
 USER_HEADER = "X-Mirobody-User"
 USER_MAX_LENGTH = 256
@@ -41,38 +42,23 @@ class IgnoreAccept(BaseContentNegotiation):
         return renderer, str(renderer.media_type)
 
 
-class ApiView(APIView):
-    """Base of the synchronous API views: our authentication, JSON out, the body read by ``read_json_object``."""
+class ApiView(AdrfAPIView):  # type: ignore[misc]  # adrf has no types
+    """Base of the API views: our authentication, the rate limit, JSON out, the body read by ``read_json_object``.
+
+    Dispatched on the event loop. A handler that is no coroutine function runs in a thread, and gives its database
+    connection back; one that is holds no thread while it waits. Every answer to a valid key says what is left to it.
+    """
 
     authentication_classes = [ApiKeyAuthentication]
-    permission_classes = []
-    throttle_classes = []
-    parser_classes = []
+    permission_classes: list[Any] = []
+    throttle_classes: list[Any] = []
+    parser_classes: list[Any] = []
     renderer_classes = [JSONRenderer]
     content_negotiation_class = IgnoreAccept
     # Without metadata OPTIONS is an ordinary 405; DRF's would tell callers the view's docstring.
     metadata_class = None
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
-
-    @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
-        """The view as a coroutine function: a synchronous one runs in a thread, and gives back its connection."""
-        view = super().as_view(**initkwargs)
-        if iscoroutinefunction(view):
-            return view
-
-        @wraps(view)
-        async def off_the_loop(*args: Any, **kwargs: Any) -> HttpResponseBase:
-            return await in_thread(cast("Callable[..., HttpResponseBase]", view), *args, **kwargs)
-
-        return off_the_loop
-
-
-class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no types
-    """Base of the API views with ``async def`` handlers: the same, and a waiting caller holds no thread.
-
-    Nor does it hold the database connection that found its key.
-    """
+    view_is_async = True
 
     async def async_dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """As adrf's, which starts a thread for each request to find its key in."""
@@ -95,14 +81,29 @@ class AsyncApiView(AdrfAPIView, ApiView):  # type: ignore[misc]  # adrf has no t
             self.initial(self.request, *args, **kwargs)
         else:
             await in_thread(self.initial, self.request, *args, **kwargs)
+        if isinstance(self.request.auth, ApiKey):
+            await self._count(self.request.auth)
+
+    async def _count(self, key: ApiKey) -> None:
+        left = await allowance(key.pk, key.rate_limit_rpm)
+        self.headers |= left.headers
+        left.check()
 
     def _handler(self, request: HttpRequest) -> Callable[..., Awaitable[HttpResponseBase]]:
         method = (request.method or "").lower()
-        known = method in self.http_method_names
-        return getattr(self, method, self._no_such_method) if known else self._no_such_method
+        handler = getattr(self, method, None) if method in self.http_method_names else None
+        if handler is None:
+            return self._no_such_method
+        if iscoroutinefunction(handler):
+            return cast("Callable[..., Awaitable[HttpResponseBase]]", handler)
+        return partial(in_thread, cast("Callable[..., HttpResponseBase]", handler))
 
     async def _no_such_method(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        return self.http_method_not_allowed(request, *args, **kwargs)
+        return cast("HttpResponseBase", self.http_method_not_allowed(request, *args, **kwargs))
+
+
+class AsyncApiView(ApiView):
+    """Base of the API views whose handlers are coroutine functions: they may wait long."""
 
 
 def read_json_object(request: Request | HttpRequest) -> dict[str, Any]:

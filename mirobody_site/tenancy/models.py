@@ -1,20 +1,40 @@
 """Who calls (ApiKey) and about whom (Subject). Accounts are Django users. Reads: selectors; writes: services."""
 
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
+from django.core.validators import MinValueValidator
 from django.db import models
 
 from mirobody_site.tenancy.secrets import subject_hash
 
 
+class AccountProfile(models.Model):
+    """What an operator sets for an account: how much its turns may cost in a month of UTC (``None``: any amount)."""
+
+    account = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="profile")
+    monthly_cap_usd = models.DecimalField(
+        max_digits=12, decimal_places=2, null=True, blank=True, validators=[MinValueValidator(Decimal(0))]
+    )
+
+    def __str__(self) -> str:
+        return f"Profile {self.pk}"
+
+
 class ApiKey(models.Model):
-    """A developer's key. The secret is shown once at creation; a SHA-256 of it and a short prefix are kept."""
+    """A developer's key. The secret is shown once at creation; a SHA-256 of it and a short prefix are kept.
+
+    ``rate_limit_rpm``: requests a minute; ``None`` for the setting ``RATE_LIMIT_RPM``.
+    """
 
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100, blank=True)
     prefix = models.CharField(max_length=20)
     secret_hash = models.CharField(max_length=64, unique=True)
+    rate_limit_rpm = models.PositiveIntegerField(
+        "requests a minute", null=True, blank=True, validators=[MinValueValidator(1)]
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -45,6 +45,12 @@ def revoke_api_key(key: ApiKey) -> None:
     known_keys.forget()
 
 
+def set_rate_limit(key: ApiKey, rpm: int | None) -> None:
+    """Limits the key's requests a minute; ``None``: to what the setting says. Holds everywhere within seconds."""
+    ApiKey.objects.filter(pk=key.pk).update(rate_limit_rpm=rpm)
+    known_keys.forget()
+
+
 def get_or_create_subject(account_id: int, user: str) -> Subject:
     """The account's Subject named ``user`` (``""``: the default one), made when missing; callers may race."""
     subject, _ = Subject.objects.get_or_create(account_id=account_id, user_key=user)

@@ -9,6 +9,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from mirobody_site.tenancy import known_keys
+from mirobody_site.tenancy.models import AccountProfile
 from operators_app.admin.base import SeenOnly
 from operators_app.audit import Action, record
 
@@ -56,6 +58,27 @@ class AccountAdmin(UserAdmin, ModelAdmin):  # type: ignore[type-arg]  # generic 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> Any:
         _audit_change(request, obj)
         return super().log_change(request, obj, message)
+
+
+@admin.register(AccountProfile)
+class ProfileAdmin(ModelAdmin):  # type: ignore[type-arg]  # generic for type checkers only
+    """What accounts may spend in a month."""
+
+    list_display = ("account", "monthly_cap_usd")
+    list_select_related = ("account",)
+    search_fields = ("=account__username",)
+    fields = ("account", "monthly_cap_usd")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("account",) if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: AccountProfile, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        record(request, Action.CHANGED, object_type="account", object_id=str(obj.account_id))
+        known_keys.forget()
 
 
 @admin.register(Group)

@@ -1,11 +1,13 @@
-"""API keys can be seen and revoked. Secrets and their hashes are never shown."""
+"""API keys can be seen, limited and revoked. Secrets and their hashes are never shown."""
+
+from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from mirobody_site.tenancy.models import ApiKey
-from mirobody_site.tenancy.services import revoke_api_key
+from mirobody_site.tenancy.services import revoke_api_key, set_rate_limit
 from operators_app.admin.base import SeenOnly
 from operators_app.audit import Action, record
 from operators_app.roles import CHANGE_KEY, may
@@ -15,12 +17,13 @@ from operators_app.roles import CHANGE_KEY, may
 class ApiKeyAdmin(SeenOnly):
     """API keys by prefix."""
 
-    list_display = ("prefix", "account", "name", "created_at", "revoked_at")
+    list_display = ("prefix", "account", "name", "rate_limit_rpm", "created_at", "revoked_at")
     list_select_related = ("account",)
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     lookups = ("revoked_at__isempty",)
     search_fields = ("=prefix", "=name", "=account__username")
-    fields = ("prefix", "account", "name", "created_at", "revoked_at")
+    fields = ("prefix", "account", "name", "rate_limit_rpm", "created_at", "revoked_at")
+    readonly_fields = ("prefix", "account", "name", "created_at", "revoked_at")
     ordering = ("-id",)
     actions = ("revoke",)
 
@@ -30,6 +33,13 @@ class ApiKeyAdmin(SeenOnly):
             record(request, Action.KEY_REVOKED, object_type="API key", object_id=str(key.pk))
             revoke_api_key(key)
         self.message_user(request, f"Revoked: {len(queryset)}", messages.SUCCESS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return may(request, CHANGE_KEY)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        record(request, Action.CHANGED, object_type="API key", object_id=str(obj.pk))
+        set_rate_limit(obj, obj.rate_limit_rpm)
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return may(request, CHANGE_KEY)

@@ -3,8 +3,8 @@
 import threading
 from typing import Protocol, cast
 
+from mirobody_site.tenancy.redis_clients import milliseconds, redis_faults, sync_client
 from responses_app.streaming.expiring import ExpiringMap
-from responses_app.streaming.redis_clients import milliseconds, redis_faults, sync_client
 from responses_app.streaming.redis_hub import RedisHubs
 
 

@@ -4,16 +4,16 @@ import asyncio
 import logging
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
-import redis
 import redis.asyncio
 
+from mirobody_site.tenancy import redis_clients
 from mirobody_site.tenancy.errors import ServerError
-from responses_app.streaming import redis_clients
-from responses_app.streaming.redis_clients import FAULTS, async_client
+from mirobody_site.tenancy.redis_clients import FAULTS, async_client
+from mirobody_site.tenancy.redis_questions import Command, RedisQuestions
 
 log = logging.getLogger(__name__)
 
@@ -21,10 +21,7 @@ CHECK_SECONDS = 2.0
 """How often it is seen whether what readers wait in is still there, and whether messages can come."""
 _INBOX_BYTES = 1024 * 1024
 _INBOX_MESSAGES = 1024
-_QUESTIONS_AT_ONCE = 50
 _MESSAGES_AT_ONCE = 100
-
-Command = tuple[Any, ...]
 
 
 class Inbox:
@@ -119,10 +116,7 @@ class RedisHub:
         self._ping_due = False
         self._heard = False
         self._away_since: float | None = None
-        self._questioned: Any = None
-        """The connection for questions."""
-        self._questions: list[tuple[Sequence[Command], asyncio.Future[list[Any]]]] = []
-        self._asker: asyncio.Task[None] | None = None
+        self._questions = RedisQuestions(url)
         self.server = ""
         """The run of the server that messages come from."""
 
@@ -162,65 +156,12 @@ class RedisHub:
 
     async def ask(self, *commands: Command) -> list[Any]:
         """The raw replies to ``commands``; what is asked at the same time goes together. Raises ``ServerError``."""
-        answers: asyncio.Future[list[Any]] = self._loop.create_future()
-        self._questions.append((commands, answers))
-        if self._asker is None:
-            self._asker = self._loop.create_task(self._ask_all())
-        return await answers
+        return await self._questions.ask(*commands)
 
     async def server_now(self) -> str:
         """The run of the server that answers questions. Raises ``ServerError``."""
         (info,) = await self.ask(("INFO", "server"))
         return _run_of(info)
-
-    async def _ask_all(self) -> None:
-        try:
-            while self._questions:
-                asked, self._questions = self._questions[:_QUESTIONS_AT_ONCE], self._questions[_QUESTIONS_AT_ONCE:]
-                await self._ask_together([(commands, answers) for commands, answers in asked if not answers.done()])
-        finally:
-            self._asker = None
-
-    async def _ask_together(self, asked: Sequence[tuple[Sequence[Command], "asyncio.Future[list[Any]]"]]) -> None:
-        try:
-            async with asyncio.timeout(redis_clients.TIMEOUT_SECONDS):
-                replies = await self._round_trip([command for commands, _ in asked for command in commands])
-        except FAULTS as error:
-            await self._end_questions()
-            for _, answers in asked:
-                _refuse(answers, error)
-            return
-        for commands, answers in asked:
-            mine, replies = replies[: len(commands)], replies[len(commands) :]
-            fault = next((reply for reply in mine if isinstance(reply, Exception)), None)
-            if fault:
-                _refuse(answers, fault)
-            elif not answers.done():
-                answers.set_result(mine)
-
-    async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        """The replies as Redis gives them. Half as dear as the client's own pipeline, which every JSON caller pays."""
-        connection = self._questioned
-        # Between two round trips there is nothing to read but the connection's end.
-        if connection and await connection.can_read():
-            await self._end_questions()
-            connection = None
-        if connection is None:
-            connection = self._questioned = cast(Any, self._client.connection_pool).make_connection()
-            await connection.connect()
-        await connection.send_packed_command(connection.pack_commands(commands))
-        replies: list[Any] = []
-        for _ in commands:
-            try:
-                replies.append(await connection.read_response())
-            except redis.ResponseError as refused:
-                replies.append(refused)
-        return replies
-
-    async def _end_questions(self) -> None:
-        connection, self._questioned = self._questioned, None
-        if connection:
-            await connection.disconnect(nowait=True)
 
     async def _listen(self) -> None:
         """Takes messages for as long as the loop runs, or until Redis is away and nobody waits."""
@@ -240,7 +181,7 @@ class RedisHub:
                 await asyncio.sleep(redis_clients.RETRY_SECONDS)
         finally:
             watch.cancel()
-            await self._end_questions()
+            await self._questions.close()
 
     async def _receive(self) -> None:
         connection = cast(Any, self._client.connection_pool).make_connection()
@@ -392,13 +333,6 @@ class RedisHubs:
 def _resolve(waiter: "asyncio.Future[bool] | None", value: bool) -> None:
     if waiter is not None and not waiter.done():
         waiter.set_result(value)
-
-
-def _refuse(answers: "asyncio.Future[list[Any]]", fault: Exception) -> None:
-    if not answers.done():
-        error = ServerError()
-        error.__cause__ = fault
-        answers.set_exception(error)
 
 
 def _run_of(info: bytes) -> str:

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
 from typing import cast
 
+from mirobody_site.tenancy import redis_clients
 from mirobody_site.tenancy.errors import ServerError
-from responses_app.streaming import redis_clients
+from mirobody_site.tenancy.redis_clients import milliseconds, redis_faults, sync_client
 from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone, Piece
-from responses_app.streaming.redis_clients import milliseconds, redis_faults, sync_client
 from responses_app.streaming.redis_entries import (
     DISCARD,
     DISCARD_ENDED,

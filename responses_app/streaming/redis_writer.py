@@ -14,11 +14,11 @@ import weakref
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
+from mirobody_site.tenancy import redis_clients
 from mirobody_site.tenancy.errors import ServerError
-from responses_app.streaming import redis_clients
+from mirobody_site.tenancy.redis_clients import FAULTS, milliseconds, sync_client
 from responses_app.streaming.event_log import Answer, LogGone
 from responses_app.streaming.history import MAX_BYTES, History
-from responses_app.streaming.redis_clients import FAULTS, milliseconds, sync_client
 from responses_app.streaming.redis_entries import (
     ADD,
     ADDED,

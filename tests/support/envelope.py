@@ -13,15 +13,15 @@ def assert_error(response: httpx.Response, status: int, code: str, param: str | 
     assert (error["code"], error["param"]) == (code, param)
     assert isinstance(error["message"], str)
     assert error["message"]
-    assert error["type"] == _type_for(status)
+    assert error["type"] == _type_for(status, code)
 
 
-def _type_for(status: int) -> str:
+def _type_for(status: int, code: str) -> str:
     match status:
         case 401:
             return "authentication_error"
         case 429:
-            return "rate_limit_error"
+            return "insufficient_quota" if code == "insufficient_quota" else "rate_limit_error"
         case 502:
             return "upstream_error"
         case _ if status >= 500:

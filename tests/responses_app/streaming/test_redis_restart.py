@@ -8,8 +8,9 @@ from contextlib import ExitStack
 
 import pytest
 
+from mirobody_site.tenancy import redis_clients
 from mirobody_site.tenancy.errors import ServerError
-from responses_app.streaming import redis_clients, redis_hub, redis_writer
+from responses_app.streaming import redis_hub, redis_writer
 from responses_app.streaming.event_log import LogGone
 from responses_app.streaming.handover import RedisRequestSlots
 from responses_app.streaming.redis_log import RedisEventLog

@@ -1,4 +1,4 @@
-"""How this package reaches Redis: clients, their limits, what a fault becomes. Not here: keys and what they hold."""
+"""How Redis is reached: clients, their limits, what a fault becomes. Not here: keys and what they hold."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
