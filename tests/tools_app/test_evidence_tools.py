@@ -1,6 +1,5 @@
 """Searching and reading medical evidence, against stand-ins for the public services."""
 
-import copy
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from tests.tools_app.evidence_services import (
     evidence_services,
 )
 from tests.tools_app.foreign_hosts import PRIVATE, drips, host, redirects, replies
+from tests.tools_app.odd_json import places, with_odd
 from tools_app.contract import ToolContext, ToolFailed, ToolRefusal, ToolResult, TryDifferently
 from tools_app.egress import Limits
 from tools_app.evidence import europe_pmc, service
@@ -262,22 +262,6 @@ ODD = [
     None, True, 5, -1.5, 10**30, "²", "9" * 5000, "\ud800", "../../x", [], {}, [None], [[]], [{"name": 1}],
     {"journal": []},
 ]  # fmt: skip
-
-
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where anything stands in a JSON value."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, one in inner:
-        yield (*place, name)
-        yield from places(one, (*place, name))
-
-
-def with_odd(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    """The value with something else in one place."""
-    name, *rest = place
-    changed: Any = copy.copy(value)
-    changed[name] = with_odd(value[name], tuple(rest), odd) if rest else odd
-    return changed
 
 
 ANSWERS: dict[str, tuple[str, Json, dict[str, Any]]] = {

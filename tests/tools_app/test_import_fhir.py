@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from mirobody_site.tenancy.models import Subject
 from tests.support.server import Account
 from tests.tools_app.fhir_bundles import LOINC, Patient, bundle, concept, quantity, written
+from tests.tools_app.odd_json import places, with_odd
 from tests.tools_app.records import rows
 from tests.tools_app.records import written as write
 from tools_app.fhir import documents
@@ -440,6 +441,82 @@ def test_data_of_a_second_patient_refuses_the_file(
 ) -> None:
     path = written(tmp_path, pat.patient(), pat.condition(), pat.condition(subject=subject))
     refused(account, path, "^The file holds data of more than one patient. Nothing was imported.$")
+
+
+def test_patients_inside_resources_are_who_they_say(account: Account, tmp_path: Path, pat: Patient) -> None:
+    def about(number: str) -> Json:
+        inside = {"resourceType": "Patient", "id": "p", "identifier": [{"value": number}]}
+        return pat.condition(subject={"reference": "#p"}, contained=[inside])
+
+    refused(account, written(tmp_path, about("1"), about("2")), "more than one patient")
+    refused(account, written(tmp_path, pat.patient(), about("1")), "more than one patient")
+    known = pat.patient() | {"identifier": [{"value": "1"}]}
+    assert run(account, written(tmp_path, known, about("1"), about("1")))["clinical"]["condition"]["added"] == 2
+
+
+def test_one_id_for_two_patients_refuses_the_file(account: Account, tmp_path: Path, pat: Patient) -> None:
+    other = pat.patient() | {"birthDate": "1990-01-01"}
+    refused(account, written(tmp_path, pat.patient(), other), "more than one patient")
+    assert run(account, written(tmp_path, pat.patient(), pat.patient(), pat.condition()))["resources"] == 3
+
+
+ODD = [
+    True, 0, -1, 1.5e308, "", "x", "#", "\x00", "²", "5", "true", "0000", [], {}, [[]], [{}], {"coding": [5]},
+    {"reference": "#"}, {"resourceType": "None"}, {"resourceType": {}}, '{"text": "x"}', '{"reference": "#p"}',
+    '[{"text": "x"}]', '{"resourceType": "Basic"}',
+]  # fmt: skip
+
+
+WHOSE = ("resourceType", "subject", "patient")
+
+
+def everything(pat: Patient) -> list[Json]:
+    """One resource of each kind that is taken, with all that is read in it."""
+    about = {"reference": "#m", "display": "Metformin"}
+    more = {
+        "note": [{"text": "A note."}],
+        "contained": [{"resourceType": "Medication", "id": "m", "code": concept("1", "M")}],
+    }
+    pressure = pat.blood_pressure(
+        120, 80, interpretation=[concept("H", "High")], referenceRange=[{"low": {"value": 1.5}, "text": "1.5-"}], **more
+    )  # fmt: skip
+    dosage = [{"asNeededBoolean": False, "doseAndRate": [{"doseQuantity": {"value": 1.5, "unit": "mg"}}]}]
+    statement = pat.about(
+        "MedicationStatement", status="active", medicationReference=about, dosage=dosage, reasonReference=[about],
+        effectivePeriod={"start": "2026-01-01", "end": "2026-01-02"}, **more,
+    )  # fmt: skip
+    condition = pat.condition(recordedDate="2026-01-01", severity=concept("2", "Severe"), **more)
+    return [pressure, condition, statement, *pat.others()[2:]]
+
+
+def test_a_resource_may_hold_anything_anywhere(account: Account, tmp_path: Path, pat: Patient) -> None:
+    # A third of them at each place, in turn: all of them everywhere would take long.
+    spots = [(one, place) for one in everything(pat) for place in places(one) if place[0] not in WHOSE]
+    resources = [with_odd(*spot, odd) for turn, spot in enumerate(spots) for odd in ODD[turn % 3 :: 3]]
+    summary = run(account, ndjson(tmp_path, *resources))
+    assert summary["resources"] == len(resources) > 1500
+    assert summary["readings"]["ingested"] > 0
+    assert not [one for one in summary["skipped"] if "Metformin" in one["reason"]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "place"),
+    [
+        ({"code": '{"text": "Gout"}'}, "code"),
+        ({"code": {"coding": ['{"code": "1", "display": "Gout"}']}}, "code.coding"),
+        ({"note": ['{"text": "x"}']}, "note"),
+        ({"onsetDateTime": -1}, "onsetDateTime"),
+        ({"contained": [{"resourceType": "None"}]}, "a resource in it"),
+        ({"contained": [{"resourceType": {}}]}, "a resource in it"),
+        ({"stage": '[{"type": {"text": "x"}}]'}, "stage"),
+    ],
+    ids=str,
+)
+def test_what_only_looks_like_fhir_is_none(
+    account: Account, tmp_path: Path, pat: Patient, fields: Json, place: str
+) -> None:
+    summary = run(account, written(tmp_path, pat.condition(**fields)))
+    assert skipped(summary) == {("Condition", f"not valid FHIR: {place}"): 1}
 
 
 def test_two_patients_refuse_the_file(account: Account, tmp_path: Path, pat: Patient) -> None:

@@ -4,7 +4,6 @@ Source: FHIR R4, the resource of each function.
 """
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -330,7 +329,7 @@ def _attached(attachments: Iterable[Resource]) -> Iterator[str]:
         if "data" in attachment and str(attachment.get("contentType", "")).lower().startswith(_TEXT_TYPES):
             try:
                 yield base64.b64decode(attachment["data"], validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
+            except ValueError:
                 raise Unusable("an attached text is not UTF-8 in base64") from None
 
 

@@ -2,7 +2,10 @@
 
 import unicodedata
 from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
 from functools import cache
+from types import UnionType
 from typing import Any
 
 from fhir.resources.R4B import get_fhir_model_class
@@ -19,19 +22,62 @@ Coding = dict[str, str]
 def check_valid(resource: Resource) -> None:
     """Raises Unusable, naming the field, unless the resource is valid FHIR R4."""
     try:
-        _model(resource["resourceType"]).model_validate(resource)
+        model = _model(resource["resourceType"]).model_validate(resource)
     except ValidationError as error:
         raise Unusable(f"not valid FHIR: {_place(error)}") from None
+    except (KeyError, TypeError):
+        # How the library says that a resource inside says a type that there is none of.
+        raise Unusable("not valid FHIR: a resource in it") from None
+    misfit = _misfit(model, resource)
+    if misfit is not None:
+        raise Unusable(f"not valid FHIR: {misfit or 'the resource'}")
 
 
 def checked_concept(value: Any) -> Resource:
     """A CodeableConcept of a resource that was not checked itself; an empty one when it is not valid."""
     try:
-        _model("CodeableConcept").model_validate(value)
-    except ValidationError:
+        model = _model("CodeableConcept").model_validate(value)
+    except (ValidationError, KeyError, TypeError):
         return {}
     concept: Resource = value
-    return concept
+    return {} if _misfit(model, value) is not None else concept
+
+
+def _misfit(read: Any, written: Any) -> str | None:
+    """The path of the first value that is not written as what it was read as; ``None`` when there is none.
+
+    The library takes a text with JSON in it for an object, numbers for dates, and texts for numbers. FHIR does not.
+    """
+    match read:
+        case BaseModel():
+            if not isinstance(written, dict):
+                return ""
+            fields = {name: type(read).model_fields[name].alias or name for name in sorted(read.model_fields_set)}
+            pairs = ((name, getattr(read, field), written.get(name)) for field, name in fields.items())
+        case list():
+            if not isinstance(written, list):
+                return ""
+            pairs = (("", one, other) for one, other in zip(read, written, strict=True))
+        case _:
+            return None if isinstance(written, _written_as(read)) else ""
+    for name, one, other in pairs:
+        inner = _misfit(one, other)
+        if inner is not None:
+            return ".".join(filter(None, (name, inner)))
+    return None
+
+
+def _written_as(read: Any) -> type | UnionType:
+    """What JSON has for a value of this type; ``bool`` is an ``int`` to Python alone."""
+    match read:
+        case bool():
+            return bool
+        case int() | float() | Decimal():
+            return int | float
+        case date() | time():
+            return str
+        case _:
+            return object
 
 
 def _place(error: ValidationError) -> str:
