@@ -127,7 +127,8 @@ STATIC_URL = "static/"
 WHITENOISE_USE_FINDERS = True
 
 X_FRAME_OPTIONS = "DENY"
-SECURE_REFERRER_POLICY = "no-referrer"
+# Under "no-referrer" browsers name no origin in the forms they post, and Django refuses those.
+SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 # Pages ask no other host for anything. The admin's Alpine.js evaluates expressions of its templates, which needs

@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^readyz/?$", health.ready),
     re_path(r"^metrics/?$", monitoring.metrics),
     path("admin/", admin.site.urls),
+    re_path(r"^playground", include("responses_app.playground.urls")),
     path("", include("tools_app.api.urls")),
     path("v1/", include("responses_app.api.urls")),
 ]

@@ -51,6 +51,9 @@ def test_the_first_run_prints_a_working_key_and_three_commands(no_demo: None, se
     headers = {"Authorization": f"Bearer {key}"}
     assert httpx.get(f"{server}/v1/data?user=alice", headers=headers).json()["has_more"]
 
+    (password,) = re.findall(r"/playground +account: demo +password: (\S+)", printed)
+    assert User.objects.get(username="demo").check_password(password)
+
     bodies = [json.loads(body) for body in re.findall(r"-d '(.*?)'", printed, re.DOTALL)]
     assert [body["user"] for body in bodies] == ["alice"] * 3
     assert [bool(re.search("[一-鿿]", body["input"])) for body in bodies] == [False, True, False]
@@ -59,10 +62,14 @@ def test_the_first_run_prints_a_working_key_and_three_commands(no_demo: None, se
 
 
 def test_later_runs_keep_everything_and_show_no_secret(no_demo: None) -> None:
-    key = re.findall(r"mb_live_\S+", seed())[0]
+    first = seed()
+    key = re.findall(r"mb_live_\S+", first)[0]
+    password = re.findall(r"password: (\S+)", first)[0]
     before = ask(operation="overview")
     printed = seed()
     assert key not in printed
+    assert password not in printed
+    assert User.objects.get(username="demo").check_password(password)
     assert ApiKey.objects.get(account__username="demo").prefix in printed
     assert "create_api_key --account demo" in printed
     assert ask(operation="overview") == before

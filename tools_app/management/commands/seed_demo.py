@@ -1,11 +1,13 @@
 """``seed_demo``: a demo account with a synthetic person, and how to ask about her."""
 
 import os
+import secrets
 import sys
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
@@ -32,15 +34,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, port: int, **options: Any) -> None:
         key = ApiKey.objects.filter(account__username=ACCOUNT, revoked_at=None).order_by("id").first()
-        secret = ""
+        secret = password = ""
         if key is None:
             key, secret = create_api_key(ACCOUNT)
+            password = _new_password(key.account)
         written = seed(key.account_id, timezone.now())
         self.stdout.write(f"Demo account '{ACCOUNT}': {written} records written." if written else "Demo data is there.")
-        self.stdout.write(_welcome(port, secret) if secret else _welcome_back(port, key.prefix))
+        self.stdout.write(_welcome(port, secret, password) if secret else _welcome_back(port, key.prefix))
 
 
-def _welcome(port: int, secret: str) -> str:
+def _welcome(port: int, secret: str, password: str) -> str:
     return f"""
 {_who_answers()}
 {_exports(port, secret)}
@@ -54,8 +57,22 @@ def _welcome(port: int, secret: str) -> str:
 # Hand off to a tool of your own
 {_ask(_BOOKING)}
 
-The key is shown this once. Another one: {_python()} manage.py create_api_key --account {ACCOUNT}
+# Or try it in a browser
+http://127.0.0.1:{port}/playground   account: {ACCOUNT}   password: {password or "(the one it has)"}
+
+Key and password are shown this once. Others: {_python()} manage.py create_api_key --account {ACCOUNT}
+                                              {_python()} manage.py changepassword {ACCOUNT}
 """
+
+
+def _new_password(account: User) -> str:
+    """A password for the pages, given to an account that has none; empty when it has one."""
+    if account.has_usable_password():
+        return ""
+    password = secrets.token_urlsafe(12)
+    account.set_password(password)
+    account.save(update_fields=["password"])
+    return password
 
 
 def _welcome_back(port: int, prefix: str) -> str:
