@@ -45,12 +45,23 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """JSON that the answer has to be: what fits ``schema``, or without one any object."""
+
+    schema: Mapping[str, Any] | None = None
+    name: str = ""
+    description: str = ""
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCall:
     """One inference. ``model`` is the tier (``mirobody-flash`` or ``mirobody-expert``).
 
     ``system`` is the system text; ``entries`` the conversation, the current turn included. ``timeout`` is what is left
     of the turn, in seconds. ``today`` is the Subject's date, ISO 8601. ``stop_requested`` tells, from any thread, that
-    nobody waits for the answer any more.
+    nobody waits for the answer any more. ``format`` is asked for in the provider's own way; without ``thinking`` the
+    model is kept from it where the provider has a switch.
     """
 
     model: str
@@ -62,6 +73,8 @@ class ModelCall:
     today: str
     stop_requested: Callable[[], bool] = lambda: False
     sampling: Sampling = Sampling()
+    format: OutputFormat | None = None
+    thinking: bool = True
 
 
 Refusable = Literal["tool_choice", "format"]

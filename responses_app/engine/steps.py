@@ -35,7 +35,7 @@ class AwaitClient:
 class CutShort:
     """A limit ended the turn; what was said stands."""
 
-    reason: Literal["max_duration", "max_model_calls", "max_output_tokens", "content_filter"]
+    reason: Literal["max_duration", "max_model_calls", "max_output_tokens", "content_filter", "format_mismatch"]
 
 
 @dataclass(frozen=True, slots=True)

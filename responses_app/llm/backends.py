@@ -6,6 +6,7 @@ from functools import cache
 from django.conf import settings
 
 from responses_app.engine.ports import ModelBackend
+from responses_app.engine.ways import KnownWays
 from responses_app.llm.analyst import Analyst
 from responses_app.llm.provider import ChatCompletionsProvider
 
@@ -21,6 +22,16 @@ def model_backend() -> ModelBackend:
         settings.LLM_MODEL_EXPERT,
         settings.LLM_TIMEOUT_SECONDS,
     )
+
+
+def known_ways() -> KnownWays:
+    """What is known of the ways in which the models of the present settings are to be asked."""
+    return _known_ways(settings.LLM_BASE_URL, settings.LLM_MODEL_FLASH, settings.LLM_MODEL_EXPERT)
+
+
+@cache
+def _known_ways(*_: str) -> KnownWays:
+    return KnownWays()
 
 
 @cache

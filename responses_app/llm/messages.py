@@ -11,9 +11,16 @@ from typing import Any
 from pydantic_core import from_json
 
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Part, Thought
-from responses_app.engine.ports import ModelCall, NamedTool, Sampling, ToolChoice, ToolDefinition
+from responses_app.engine.ports import ModelCall, NamedTool, OutputFormat, ToolChoice, ToolDefinition
 
 ChatMessage = dict[str, Any]
+
+_WITHOUT_THINKING: dict[str, Any] = {
+    "thinking": {"type": "disabled"},
+    "enable_thinking": False,
+    "chat_template_kwargs": {"enable_thinking": False},
+}
+"""The switches there are; each provider knows one of them."""
 
 NO_OUTPUT = "No output was recorded for this call."
 
@@ -31,15 +38,28 @@ def to_request(call: ModelCall, model: str) -> dict[str, Any]:
         request["tool_choice"] = _tool_choice(call.tool_choice)
         if not call.sampling.parallel_calls:
             request["parallel_tool_calls"] = False
-    return request | _sampling(call.sampling)
+    if call.format is not None:
+        request["response_format"] = _response_format(call.format)
+    if not call.thinking:
+        request |= _WITHOUT_THINKING
+    return request | _sampling(call)
 
 
-def _sampling(asked: Sampling) -> dict[str, Any]:
+def _response_format(asked: OutputFormat) -> dict[str, Any]:
+    if asked.schema is None:
+        return {"type": "json_object"}
+    described = {"description": asked.description} if asked.description else {}
+    schema = {"name": asked.name, **described, "schema": asked.schema, "strict": asked.strict}
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _sampling(call: ModelCall) -> dict[str, Any]:
+    asked = call.sampling
     fields = {
         "temperature": asked.temperature,
         "top_p": asked.top_p,
         "max_tokens": asked.max_output_tokens,
-        "reasoning_effort": asked.effort,
+        "reasoning_effort": asked.effort if call.thinking else None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -8,19 +8,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, field_validator
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.protocol.catalogue import TIERS
 from responses_app.protocol.items import (
     MAX_TOOL_OUTPUT_BYTES,
+    TOOL_NAME_PATTERN,
     FunctionCallOutputItem,
     InputItem,
     MessageItem,
     text_or_list,
     text_or_list_tag,
 )
+from responses_app.protocol.json_schema import MAX_CHARACTERS, compiled, is_too_large, schema_fault
 from responses_app.protocol.tools import MAX_TOOLS, UNSUPPORTED_CHOICE, NamedToolChoice, Tool, ToolChoice
 from responses_app.protocol.wire import WireModel, invalid_request
 
@@ -41,9 +43,27 @@ Include = Literal[
 
 
 class TextFormat(WireModel):
-    """``text.format``."""
+    """``text.format``; the keys after ``type`` are those of ``json_schema``."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
 
     type: Literal["text", "json_object", "json_schema"]
+    name: str | None = Field(default=None, pattern=TOOL_NAME_PATTERN)
+    schema_: dict[str, Any] | None = Field(default=None, alias="schema")
+    strict: bool | None = None
+    description: str | None = None
+
+    def echo(self) -> dict[str, Any]:
+        """The normalised form that responses carry."""
+        if self.type != "json_schema":
+            return {"type": self.type}
+        return {
+            "type": self.type,
+            "name": self.name,
+            "description": self.description,
+            "schema": self.schema_,
+            "strict": bool(self.strict),
+        }
 
 
 class TextOptions(WireModel):
@@ -282,6 +302,7 @@ def _check_mode(request: ResponseRequest) -> None:
     if request.mode == "model":
         _refuse_state(request)
         _refuse_choice_without_tools(request)
+        _check_format(request.text.format)
         return
     if request.tool_choice == "required":
         raise _unsupported("tool_choice", UNSUPPORTED_CHOICE)
@@ -295,6 +316,35 @@ def _refuse_state(request: ResponseRequest) -> None:
             raise _unsupported(
                 name, f"Mode 'model' keeps no state: leave out '{name}' and replay the transcript in 'input'."
             )
+
+
+def _check_format(asked: TextFormat | None) -> None:
+    if asked is None or asked.type != "json_schema":
+        return
+    for name, value in (("name", asked.name), ("schema", asked.schema_)):
+        if value is None:
+            raise InvalidRequestError(
+                f"Missing required parameter: 'text.format.{name}'.",
+                code="missing_required_parameter",
+                param=f"text.format.{name}",
+            )
+    _check_schema(asked.schema_ or {})
+
+
+def _check_schema(schema: dict[str, Any]) -> None:
+    param = "text.format.schema"
+    if is_too_large(schema):
+        raise InvalidRequestError(
+            f"A schema may hold at most {MAX_CHARACTERS} characters.", code="value_too_long", param=param
+        )
+    fault = schema_fault(schema)
+    if fault is None:
+        try:
+            compiled(schema)
+        except ValueError as error:
+            fault = str(error)
+    if fault is not None:
+        raise InvalidRequestError(f"'{param}' is not a valid JSON Schema: {fault}.", param=param)
 
 
 def _refuse_choice_without_tools(request: ResponseRequest) -> None:

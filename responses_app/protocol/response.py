@@ -61,7 +61,7 @@ def new_response(identity: Identity, request: ResponseRequest) -> ResponseObject
         "service_tier": request.service_tier,
         "safety_identifier": request.safety_identifier,
         "prompt_cache_key": request.prompt_cache_key,
-        "text": {"format": {"type": "text"}} | _given(verbosity=request.text.verbosity),
+        "text": {"format": _echoed_format(request)} | _given(verbosity=request.text.verbosity),
         "reasoning": request.reasoning.model_dump() if request.reasoning else None,
         "user": identity.user,
     }
@@ -76,6 +76,10 @@ def _echoed_choice(request: ResponseRequest) -> Any:
     if request.named_tool is not None:
         return {"type": "function", "name": request.named_tool}
     return request.tool_choice
+
+
+def _echoed_format(request: ResponseRequest) -> dict[str, Any]:
+    return request.text.format.echo() if request.text.format else {"type": "text"}
 
 
 def _given(**values: Any) -> dict[str, Any]:

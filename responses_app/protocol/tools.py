@@ -3,14 +3,13 @@
 Source: the wire contract, section 6.
 """
 
-import re
 from typing import Annotated, Any, Literal
 
-from jsonschema_rs import ValidationError, meta
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from responses_app.protocol.items import TOOL_NAME_PATTERN
+from responses_app.protocol.json_schema import schema_fault
 from responses_app.protocol.wire import WireModel
 
 MAX_TOOLS = 64
@@ -20,33 +19,14 @@ def _no_parameters() -> dict[str, Any]:
     return {"type": "object", "properties": {}}
 
 
-_DRAFTS = re.compile(
-    r"https?://json-schema\.org/(draft-0[467]|draft/2019-09|draft/2020-12)/schema#?",
-)
-
-
-def _schema_fault(schema: dict[str, Any]) -> str | None:
-    """Why this is no JSON Schema, or ``None``. A schema of a draft we do not know is read as one of 2020-12."""
-    draft = schema.get("$schema", "")
-    if not isinstance(draft, str):
-        return "'parameters' is not a valid JSON Schema: '$schema' must be a string."
-    if not _DRAFTS.fullmatch(draft):
-        # The validator would fetch what it does not know.
-        schema = {name: value for name, value in schema.items() if name != "$schema"}
-    try:
-        meta.validate(schema)
-    except ValidationError as fault:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.instance_path)
-        return f"'parameters' is not a valid JSON Schema: the keyword at '${place}' is malformed."
-    return None
-
-
 def _json_schema(parameters: dict[str, Any]) -> dict[str, Any]:
     if parameters.get("type", "object") != "object":
         raise PydanticCustomError("invalid_value", "'parameters' must be a JSON Schema of type 'object'.")
-    fault = _schema_fault(parameters)
+    fault = schema_fault(parameters)
     if fault:
-        raise PydanticCustomError("invalid_value", "{fault}", {"fault": fault})
+        raise PydanticCustomError(
+            "invalid_value", "'parameters' is not a valid JSON Schema: {fault}.", {"fault": fault}
+        )
     return parameters
 
 

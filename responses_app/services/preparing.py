@@ -11,19 +11,19 @@ from django.utils import timezone
 from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.selectors import time_zone_of
-from responses_app.engine.bare_turn import BareTurn
+from responses_app.engine.bare_turn import BareTurn, Wishes
 from responses_app.engine.conversation import Entry, entry_from_json
 from responses_app.engine.limits import Limits, ModelCalls
 from responses_app.engine.loop import AgentTurn
-from responses_app.engine.ports import NamedTool, Sampling, ToolChoice, ToolDefinition
+from responses_app.engine.ports import NamedTool, OutputFormat, Sampling, ToolChoice, ToolDefinition
 from responses_app.engine.prompt import system_prompt
 from responses_app.engine.steps import Failed
 from responses_app.engine.transcript import entries_from_input
 from responses_app.engine.turn import RunningTurn, Turn, UnpreparedTurn
 from responses_app.harness.file_space import FileSpace
-from responses_app.llm.backends import model_backend
+from responses_app.llm.backends import known_ways, model_backend
 from responses_app.llm.measuring import MeasuredBackend
-from responses_app.protocol.request import ResponseRequest
+from responses_app.protocol.request import ResponseRequest, TextFormat
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from
@@ -44,13 +44,23 @@ def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bo
         turn = released(partial(_turn, order))
         model = MeasuredBackend(model_backend())
         if order.request.mode == "model":
-            return BareTurn(turn, _sampling(order.request), model, stop_requested)
+            return BareTurn(turn, _wishes(order.request), model, known_ways(), stop_requested)
         context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
         tools = TurnTools(order.request, context, files, stop_requested).runner(turn, model)
         return AgentTurn(turn, model, tools, stop_requested)
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
+
+
+def _wishes(request: ResponseRequest) -> Wishes:
+    return Wishes(_sampling(request), _output_format(request.text.format), request.stream)
+
+
+def _output_format(asked: TextFormat | None) -> OutputFormat | None:
+    if asked is None or asked.type == "text":
+        return None
+    return OutputFormat(asked.schema_, asked.name or "", asked.description or "", bool(asked.strict))
 
 
 def _sampling(request: ResponseRequest) -> Sampling:

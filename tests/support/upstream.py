@@ -1,7 +1,8 @@
 """A scripted OpenAI-compatible chat-completions provider for tests: a real HTTP server on a free port of 127.0.0.1.
 
 What it answers depends on the request's content alone, never on the order of calls: the last user message names the
-script as ``[[name]]``, and the number of assistant messages with tool calls after that message is the step.
+script as ``[[name]]``; the step is the number of assistant messages with tool calls, or corrections of an answer, after
+that message.
 
     upstream.script("two-rounds",
         Step(calls=[Call("query_health_data", {"indicators": ["HbA1c"]})]),
@@ -26,6 +27,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+
+from responses_app.engine.bare_turn import CORRECTION
 
 DEFAULT_ANSWER = "A short answer."
 SECRET = "words-of-the-provider-that-must-not-leak"
@@ -137,8 +140,8 @@ class Request:
 
     @property
     def step(self) -> int:
-        """How many assistant messages with tool calls follow the last user message."""
-        return sum(bool(m.get("tool_calls")) for m in self.turn)
+        """How many assistant messages with tool calls, or corrections of an answer, follow the last user message."""
+        return sum(bool(m.get("tool_calls")) or _is_correction(m) for m in self.turn)
 
     @property
     def turn(self) -> list[dict[str, Any]]:
@@ -156,8 +159,13 @@ class Request:
 
     @property
     def _last_user(self) -> int:
-        """Where the last user message with any text is: images of a tool's output come in one without."""
-        return max((i for i, m in enumerate(self.messages) if m["role"] == "user" and text_of(m)), default=-1)
+        """Where the user's last message with any text is: images of a tool's output come in one without."""
+        asked = (i for i, m in enumerate(self.messages) if m["role"] == "user" and text_of(m) and not _is_correction(m))
+        return max(asked, default=-1)
+
+
+def _is_correction(message: dict[str, Any]) -> bool:
+    return message["role"] == "user" and text_of(message).startswith(CORRECTION)
 
 
 def text_of(message: dict[str, Any]) -> str:

@@ -156,8 +156,11 @@ class _Inference:
         self.calls += step
 
     def _chosen_tool(self) -> ToolDefinition | None:
-        """The tool that the caller named as the choice, unless it was called already."""
+        """The tool that the caller named as the choice, unless it was called already; of any it may be, the one asked
+        for, or the first."""
         choice = self.call.tool_choice
+        if choice == "required":
+            return next((r.action.tool for r in self.question.requests if r.action.tool), self.clients[0])
         if not isinstance(choice, NamedTool) or any(d.name == choice.name for d in self.turn.done):
             return None
         return next((t for t in self.clients if t.name == choice.name), None)

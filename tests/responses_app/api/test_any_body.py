@@ -123,8 +123,7 @@ choices = names.map(lambda name: {"type": "function", "name": name})
 
 FITTING: dict[str, st.SearchStrategy[Any]] = {
     "tools": st.lists(tools, max_size=2),
-    "tool_choice": st.sampled_from(["auto", "auto", "none", "required"]) | choices,
-    "mode": st.sampled_from(["agent", "model"]),
+    "tool_choice": st.sampled_from(["auto", "auto", "none"]) | choices,
     "metadata": st.dictionaries(st.text(max_size=5), text, max_size=3),
     "stream": st.booleans(),
     "store": st.booleans(),
@@ -140,6 +139,8 @@ FITTING: dict[str, st.SearchStrategy[Any]] = {
     "temperature": st.floats(0, 2),
 }
 bodies = st.fixed_dictionaries({"input": text | histories}, optional=FITTING)
+# The provider behind these tests calls no tool, so that a choice of one cannot be kept.
+model_bodies = bodies.map(lambda body: {**body, "mode": "model", "tool_choice": "auto"})
 
 
 def spoilt(values: st.SearchStrategy[Json], keys: list[str]) -> st.SearchStrategy[Json]:
@@ -169,7 +170,7 @@ def check_answer(answer: httpx.Response) -> None:
         assert response["status"] == ("queued" if response["background"] else "completed")
 
 
-@given(body=bodies)
+@given(body=bodies | model_bodies)
 @quickly
 def test_a_body_that_fits_by_its_types(api: httpx.Client, body: Json) -> None:
     check_answer(api.post("/v1/responses", json=body))
