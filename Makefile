@@ -18,7 +18,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
-.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain bench-health check format
+.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain bench-health check openapi format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -77,6 +77,10 @@ check: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) -m mypy
 	@$(VENV)/bin/lint-imports
 	@$(ON_DEFAULTS) $(PYTHON) manage.py makemigrations --check --dry-run
+
+# Writes what /v1/openapi.json serves into docs/; a test says when it is stale.
+openapi: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) $(PYTHON) manage.py spectacular --validate --format openapi-json --file docs/openapi.json
 
 format: $(VENV)/dev.stamp
 	@$(PYTHON) -m ruff format .

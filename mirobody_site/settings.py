@@ -60,6 +60,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "rest_framework",
     "adrf",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "mirobody_site.tenancy",
     "tools_app",
     "responses_app",
@@ -157,6 +159,17 @@ UNFOLD = {
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "mirobody_site.tenancy.exception_handler.handle_exception",
     "UNAUTHENTICATED_USER": None,
+    "DEFAULT_SCHEMA_CLASS": "mirobody_site.tenancy.openapi.ApiSchema",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Mirobody Agent API",
+    "DESCRIPTION": "Answers questions about a person's health records over the OpenAI Responses protocol.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/v1",
+    "PREPROCESSING_HOOKS": ["mirobody_site.tenancy.openapi.api_endpoints"],
+    "COMPONENT_SPLIT_PATCH": False,
+    "POSTPROCESSING_HOOKS": ["mirobody_site.tenancy.openapi.faults_once"],
 }
 
 # Requests a minute of a key that has no limit of its own.

@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
+from responses_app.api import described
+from responses_app.api.answers import event_stream, joined, rendered
 from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
-from responses_app.api.streams import event_stream, joined
 from responses_app.protocol.completion_chunks import CompletionChunks
 from responses_app.protocol.completions import CompletionRequest, completion, parse_completion_request
 from responses_app.protocol.request import parse_request
@@ -27,12 +28,13 @@ from responses_app.streaming.sse import translated
 class CompletionsView(AsyncApiView):
     """``/v1/chat/completions``."""
 
+    @described.create_completion
     async def post(self, request: Request) -> HttpResponseBase:
         """Answers once, as JSON or as a stream of chunks."""
         user, asked = await in_thread(_read, request)
         order = await accepted(partial(_accepted, request, user, asked))
         if not asked.stream:
-            return _rendered(await creators_answer(order))
+            return _completed(await creators_answer(order))
         chunks = _told(creators_stream(order), CompletionChunks(asked.stream_options.include_usage))
         # Its caller may leave before the answer begins, and is followed from here on.
         return event_stream(joined(await anext(chunks), chunks))
@@ -54,9 +56,9 @@ def _accepted(request: Request, user: str | None, asked: CompletionRequest) -> T
         raise
 
 
-def _rendered(answer: Answer) -> HttpResponse:
+def _completed(answer: Answer) -> HttpResponse:
     if answer.status != HTTPStatus.OK:
-        return HttpResponse(answer.body, status=answer.status, content_type="application/json")
+        return rendered(answer)
     said = completion(json.loads(answer.body))
     return JsonResponse(said, json_dumps_params={"ensure_ascii": False})
 

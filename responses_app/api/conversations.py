@@ -18,6 +18,7 @@ from mirobody_site.tenancy.http import AsyncApiView, check_user, named_user, rea
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
+from responses_app.api import described
 from responses_app.services.erasure import Erased, erase_subject
 from responses_app.services.session_ending import end_session, session_listing
 from tools_app.records.subjects import change_subject
@@ -31,6 +32,7 @@ DEFAULT_SUBJECT = "@default"
 class SessionView(AsyncApiView):
     """``/v1/sessions/{session_id}``."""
 
+    @described.list_session
     async def get(self, request: Request, **_: str) -> HttpResponseBase:
         """The session's live responses."""
         user = named_user(request)
@@ -39,6 +41,7 @@ class SessionView(AsyncApiView):
             {"object": "session", "session_id": _last_segment(request), "subject": user, "responses": ids}
         )
 
+    @described.end_session
     async def delete(self, request: Request, **_: str) -> HttpResponseBase:
         """Ends the session's working data, and with ``responses=true`` its responses too."""
         user = named_user(request)
@@ -50,10 +53,12 @@ class SessionView(AsyncApiView):
 class SubjectView(AsyncApiView):
     """``/v1/subjects/{user}``."""
 
+    @described.read_subject
     async def get(self, request: Request, **_: str) -> HttpResponseBase:
         """What the Subject is: its time zone and its name for others."""
         return _shown(await in_thread(_subject, _account_id(request), _user_of_path(request)))
 
+    @described.change_subject
     async def patch(self, request: Request, **_: str) -> HttpResponseBase:
         """Changes the zone or the name; a Subject that was never seen is made."""
         user, body = _user_of_path(request), read_json_object(request)
@@ -64,6 +69,7 @@ class SubjectView(AsyncApiView):
             raise InvalidRequestError(message, code="missing_required_parameter")
         return _shown(await in_thread(change_subject, _account_id(request), user, zone, name))
 
+    @described.erase_subject
     async def delete(self, request: Request, **_: str) -> HttpResponseBase:
         """Erases the Subject and all that is its."""
         user = _user_of_path(request)

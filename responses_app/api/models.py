@@ -6,6 +6,7 @@ from rest_framework.request import Request
 
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.http import AsyncApiView
+from responses_app.api import described
 from responses_app.protocol.model_listing import model_object
 
 
@@ -14,6 +15,7 @@ class ModelsView(AsyncApiView):
 
     authentication_classes = []
 
+    @described.list_models
     async def get(self, request: Request) -> HttpResponseBase:
         """The tiers, the default one first."""
         tiers = settings.MODEL_CATALOGUE
@@ -25,6 +27,7 @@ class ModelView(AsyncApiView):
 
     authentication_classes = []
 
+    @described.retrieve_model
     async def get(self, request: Request, model: str) -> HttpResponseBase:
         """One tier."""
         tier = settings.MODEL_CATALOGUE.get(model)

@@ -4,6 +4,7 @@ from django.urls import re_path
 
 from responses_app.api.completions import CompletionsView
 from responses_app.api.conversations import SessionView, SubjectView
+from responses_app.api.document import DocumentPageView, DocumentView
 from responses_app.api.models import ModelsView, ModelView
 from responses_app.api.views import CancelView, InputItemsView, ResponsesView, ResponseView
 
@@ -12,6 +13,8 @@ urlpatterns = [
     re_path(r"^responses/(?P<response_id>[^/]+)/?$", ResponseView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/cancel/?$", CancelView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/input_items/?$", InputItemsView.as_view()),
+    re_path(r"^openapi\.json/?$", DocumentView.as_view()),
+    re_path(r"^docs/?$", DocumentPageView.as_view()),
     re_path(r"^models/?$", ModelsView.as_view()),
     re_path(r"^models/(?P<model>[^/]+)/?$", ModelView.as_view()),
     re_path(r"^chat/completions/?$", CompletionsView.as_view()),

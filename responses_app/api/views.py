@@ -13,8 +13,9 @@ from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from mirobody_site.tenancy.storage import forget_free_pages
+from responses_app.api import described
+from responses_app.api.answers import event_stream, joined, rendered
 from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
-from responses_app.api.streams import event_stream, joined
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol.request import parse_request
@@ -32,7 +33,7 @@ from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log
-from responses_app.streaming.event_log import Answer, LogGone
+from responses_app.streaming.event_log import LogGone
 
 _STOP_SECONDS = 20.0
 """How long a caller who cancels waits for the turn's end: many times what a live turn takes to notice."""
@@ -41,6 +42,7 @@ _STOP_SECONDS = 20.0
 class ResponsesView(AsyncApiView):
     """``/v1/responses``."""
 
+    @described.create_response
     async def post(self, request: Request) -> HttpResponseBase:
         """Creates a response: its stream, its last word as JSON, or at once that it is queued."""
         order = await accepted(partial(_accepted, request))
@@ -50,12 +52,13 @@ class ResponsesView(AsyncApiView):
             return event_stream(joined(await anext(chunks), chunks))
         if order.request.background:
             return _json(queued_answer(order))
-        return _rendered(await creators_answer(order))
+        return rendered(await creators_answer(order))
 
 
 class ResponseView(AsyncApiView):
     """``/v1/responses/{response_id}``."""
 
+    @described.retrieve_response
     async def get(self, request: Request, response_id: str) -> HttpResponseBase:
         """The stored response, or with ``?stream=true`` its events, from the start or after ``starting_after``."""
         wants_stream = _flag(request, "stream")
@@ -66,6 +69,7 @@ class ResponseView(AsyncApiView):
             return _json(await in_thread(shown_body, row))
         return event_stream(await _stored_stream(row, find, starting_after))
 
+    @described.delete_response
     async def delete(self, request: Request, response_id: str) -> HttpResponseBase:
         """Deletes the stored response."""
         await in_thread(_retrieve_and_delete, account_of(request), response_id, named_user(request))
@@ -75,6 +79,7 @@ class ResponseView(AsyncApiView):
 class CancelView(AsyncApiView):
     """``/v1/responses/{response_id}/cancel``."""
 
+    @described.cancel_response
     async def post(self, request: Request, response_id: str) -> HttpResponseBase:
         """Cancels the response if it still runs, and answers with it once it has ended."""
         named = (account_of(request), response_id, _user_of_action(request))
@@ -87,6 +92,7 @@ class CancelView(AsyncApiView):
 class InputItemsView(AsyncApiView):
     """``/v1/responses/{response_id}/input_items``."""
 
+    @described.list_input_items
     async def get(self, request: Request, response_id: str) -> HttpResponseBase:
         """A page of the input items of the response's turn, newest first unless ``order=asc``."""
         limit = _whole_number(request, "limit")
@@ -125,11 +131,6 @@ def _retrieve_and_delete(account_id: int, response_id: str, user: str | None) ->
         # Another one deleted it in between.
         retrieve(account_id, response_id, user)
     forget_free_pages()
-
-
-def _rendered(answer: Answer) -> HttpResponse:
-    headers = {"Retry-After": answer.retry_after} if answer.retry_after else {}
-    return HttpResponse(answer.body, status=answer.status, content_type="application/json", headers=headers)
 
 
 async def _stored_stream(

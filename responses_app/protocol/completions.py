@@ -177,8 +177,8 @@ class CompletionRequest(WireModel):
     previous_response_id: Refused = None
     session_id: Refused = None
     conversation: Refused = None
-    n: int = Field(default=1, ge=1)
-    store: Annotated[bool, BeforeValidator(_only_false)] = False
+    n: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
+    store: Annotated[bool, BeforeValidator(_only_false)] = Field(default=False, json_schema_extra={"const": False})
     temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
     top_p: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
     presence_penalty: float | None = Field(default=None, ge=-2, le=2, allow_inf_nan=False)

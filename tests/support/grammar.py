@@ -16,6 +16,7 @@ from typing import Any, get_args
 from openresponses_types import types as openresponses
 from pydantic import BaseModel
 
+from responses_app.protocol.event_shapes import StreamEvent
 from tests.support.response_shape import (
     GrammarError,
     check_item,
@@ -140,6 +141,8 @@ def check_stream(raw: bytes) -> Stream:
     final = events[-1]["response"]
     require(items == final["output"], "the items of the stream are not the output of the final response")
     _check_side_channel(events, final)
+    for event in events:
+        validate(StreamEvent, event, event["type"], of="by the OpenAPI document")
     return Stream(events)
 
 

@@ -11,6 +11,8 @@ from typing import Any
 from openresponses_types import types as openresponses
 from pydantic import BaseModel, ValidationError
 
+from responses_app.protocol.response_shapes import Response
+
 Json = dict[str, Any]
 
 TERMINAL_STATUSES = frozenset({"completed", "failed", "incomplete", "cancelled"})
@@ -90,13 +92,13 @@ def require_keys(value: Json, required: set[str] | frozenset[str], optional: set
     require(not unknown, f"{where} has unknown keys {sorted(unknown)}")
 
 
-def validate(model: type[BaseModel], value: Json, where: str) -> None:
-    """Validates strictly with a model of Open Responses."""
+def validate(model: type[BaseModel], value: Json, where: str, of: str = "Open Responses") -> None:
+    """Validates strictly with a model of Open Responses, or of our own OpenAPI document."""
     try:
         model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()[:4]]
-        raise GrammarError(f"{where} is not valid Open Responses: {'; '.join(faults)}") from None
+        raise GrammarError(f"{where} is not valid {of}: {'; '.join(faults)}") from None
 
 
 def check_response(response: Json) -> Json:
@@ -119,6 +121,7 @@ def check_response(response: Json) -> Json:
         check_usage(response["usage"])
     if response["grounding"] is not None:
         _check_grounding(response)
+    validate(Response, response, "response", of="by the OpenAPI document")
     return response
 
 

@@ -11,6 +11,7 @@ from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.http import ApiView, named_user
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
+from tools_app.api import described
 from tools_app.api.fhir_queries import check_known, matching, read_page
 from tools_app.fhir.observations import observation, public_id_of, resource_id
 from tools_app.records.models import HealthRecord
@@ -23,6 +24,7 @@ MEDIA_TYPE = "application/fhir+json"
 class ObservationView(ApiView):
     """``/v1/fhir/Observation/{id}``."""
 
+    @described.read_observation
     def get(self, request: Request, resource: str) -> JsonResponse:
         """The account's record with this id; if the call names a user, of that Subject alone."""
         user, public_id = named_user(request), public_id_of(resource)
@@ -35,6 +37,7 @@ class ObservationView(ApiView):
 class ObservationsView(ApiView):
     """``/v1/fhir/Observation``."""
 
+    @described.search_observations
     def get(self, request: Request) -> JsonResponse:
         """A search: the Subject's readings that match, newest first, as a Bundle."""
         query = request.query_params

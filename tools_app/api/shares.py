@@ -11,6 +11,7 @@ from mirobody_site.tenancy.http import ApiView, check_user, named_user, read_jso
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
+from tools_app.api import described
 from tools_app.api.queries import read_day
 from tools_app.records.models import Share
 from tools_app.records.selectors import holds, shares_of
@@ -21,6 +22,7 @@ from tools_app.tools.family import DEFAULT_SUBJECT
 class SharesView(ApiView):
     """``/v1/shares``."""
 
+    @described.grant_share
     def post(self, request: Request) -> Response:
         """``user`` lets ``with`` see its data. Takes the place of what it let the same one see before."""
         body = {name: value for name, value in read_json_object(request).items() if value is not None}
@@ -33,6 +35,7 @@ class SharesView(ApiView):
         share = grant(_account_id(request), user, with_user, scope, days, timezone.now())
         return Response(_row(share))
 
+    @described.list_shares
     def get(self, request: Request) -> Response:
         """The shares that the Subject gave and received, oldest first."""
         user = named_user(request)
@@ -40,6 +43,7 @@ class SharesView(ApiView):
         rows = [_row(share) for share in shares_of(subject)] if subject else []
         return Response({"object": "list", "data": rows, "subject": user})
 
+    @described.revoke_share
     def delete(self, request: Request) -> Response:
         """Takes back what ``user`` lets ``with`` see."""
         user, with_user = named_user(request), _with(request.query_params.get("with"))

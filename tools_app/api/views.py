@@ -14,6 +14,7 @@ from mirobody_site.tenancy.http import ApiView, named_user, read_json_object
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
+from tools_app.api import described
 from tools_app.api.queries import read_flag, read_limit, read_offset, read_period, read_text
 from tools_app.api.rows import record_row
 from tools_app.api.validation import to_invalid_request
@@ -25,6 +26,7 @@ from tools_app.records.selectors import named_in_part, page_of, records_of, with
 class DataView(ApiView):
     """``/v1/data``: a Subject's health records."""
 
+    @described.write_records
     def post(self, request: Request) -> Response:
         body = read_json_object(request)
         user = named_user(request, body.get("user"))
@@ -32,6 +34,7 @@ class DataView(ApiView):
         counts = services.ingest(_account_id(request), user or "", batch, timezone.now())
         return Response({"status": "ok", **asdict(counts), "subject": user})
 
+    @described.list_records
     def get(self, request: Request) -> Response:
         user = named_user(request)
         subject = find_subject(_account_id(request), user or "")
@@ -45,6 +48,7 @@ class DataView(ApiView):
         rows, has_more = page_of(named_in_part(records, indicator) if indicator else records, limit, offset)
         return Response(answer | {"data": [record_row(row) for row in rows], "has_more": has_more})
 
+    @described.delete_records
     def delete(self, request: Request) -> Response:
         user = named_user(request)
         query = request.query_params

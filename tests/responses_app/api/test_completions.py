@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from responses_app.protocol.completion_shapes import ChatCompletion, StreamChunk
 from tests.responses_app.api.conftest import Json, Script, message, wait_until, write_record
 from tests.responses_app.api.test_store_false import rows_with
 from tests.support.envelope import assert_error
@@ -21,6 +22,7 @@ def ask(api: httpx.Client, text: str, **body: Any) -> Json:
     """The completion of one user message. Fails unless it is a 200."""
     answer = api.post(PATH, json={"messages": [message(text)], **body})
     assert answer.status_code == 200, answer.text
+    ChatCompletion.model_validate_json(answer.content)
     completion: Json = answer.json()
     return completion
 
@@ -37,7 +39,10 @@ def chunks_of(raw: bytes) -> list[Json]:
     assert raw.endswith(DONE)
     frames = raw.removesuffix(DONE).split(b"\n\n")[:-1]
     assert all(frame.startswith(b"data: ") for frame in frames if not frame.startswith(b":"))
-    return [json.loads(frame.removeprefix(b"data: ")) for frame in frames if not frame.startswith(b":")]
+    told = [frame.removeprefix(b"data: ") for frame in frames if not frame.startswith(b":")]
+    for data in told:
+        StreamChunk.model_validate_json(data)
+    return [json.loads(data) for data in told]
 
 
 def joined(chunks: list[Json], name: str) -> str:

@@ -1,9 +1,17 @@
-"""How streams become Django answers."""
+"""How a turn's last word, and its stream, become Django answers."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from django.http import StreamingHttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+
+from responses_app.streaming.event_log import Answer
+
+
+def rendered(answer: Answer) -> HttpResponse:
+    """The answer to a JSON caller."""
+    headers = {"Retry-After": answer.retry_after} if answer.retry_after else {}
+    return HttpResponse(answer.body, status=answer.status, content_type="application/json", headers=headers)
 
 
 def event_stream(chunks: AsyncGenerator[bytes, None]) -> StreamingHttpResponse:
