@@ -154,7 +154,9 @@ class BareTurn(RunningTurn):
 
     def _called(self, calls: Sequence[CallMade], draft: StepDraft) -> StepOutcome:
         turn = self._turn
-        plan = plan_calls(calls, turn.client_tools, turn.parallel_client_calls, kept_ids(turn.input))
+        plan = plan_calls(
+            calls, turn.client_tools, turn.parallel_client_calls, kept_ids(turn.input, self._turn.response["id"])
+        )
         if plan.refused:
             return self._corrected_by([*draft.said(), *plan.entries], MALFORMED_AGAIN)
         self._choice_ways.worked()
@@ -234,13 +236,13 @@ class BareTurn(RunningTurn):
                 return None
 
 
-def kept_ids(before: Sequence[Entry]) -> Callable[[str], str]:
+def kept_ids(before: Sequence[Entry], response_id: str) -> Callable[[str], str]:
     """What keeps the provider's call ids: its models may know their calls by them. One that clients could not give
     back, or that stands in the transcript already, is replaced."""
     taken = {entry.call_id for entry in before if isinstance(entry, Call)}
 
     def kept(call_id: str) -> str:
-        safe = call_id if _CALL_ID.fullmatch(call_id) and call_id not in taken else new_call_id()
+        safe = call_id if _CALL_ID.fullmatch(call_id) and call_id not in taken else new_call_id(response_id)
         taken.add(safe)
         return safe
 

@@ -22,6 +22,7 @@ from responses_app.engine.steps import (
 from responses_app.engine.transcript import compact_json
 from responses_app.engine.turn import RunningTurn, StepDraft, Telling, Turn
 from responses_app.protocol.events import Event
+from responses_app.protocol.ids import new_call_id
 from tools_app.contract import RecordsUsed
 
 _MALFORMED_STEPS_FORGIVEN = 1
@@ -68,8 +69,11 @@ class AgentTurn(RunningTurn):
             return cut
         if not draft.calls:
             return Finished()
-        plan = plan_calls(draft.calls, self._definitions, self._turn.parallel_client_calls)
+        plan = plan_calls(draft.calls, self._definitions, self._turn.parallel_client_calls, self._own_call_id)
         return (yield from self._carry_out(plan))
+
+    def _own_call_id(self, _: str) -> str:
+        return new_call_id(self._turn.response["id"])
 
     def _model_call(self) -> ModelCall:
         return ModelCall(

@@ -11,7 +11,6 @@ from mirobody_site.tenancy.errors import ApiError, UpstreamError
 from responses_app.engine.conversation import Call, CallOutput, Entry
 from responses_app.engine.ports import CallMade, ToolDefinition
 from responses_app.engine.transcript import compact_json
-from responses_app.protocol.ids import new_call_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +84,11 @@ class CallPlan:
         return [*self.calls, *told]
 
 
-def _own_id(_: str) -> str:
-    return new_call_id()
-
-
 def plan_calls(
     made: Sequence[CallMade],
     tools: Sequence[ToolDefinition],
     parallel_client_calls: bool,
-    call_ids: Callable[[str], str] = _own_id,
+    call_ids: Callable[[str], str],
 ) -> CallPlan:
     """Sorts a step's calls. ``call_ids`` makes a call's id of the model's: one of ours, since models repeat or forget
     theirs.

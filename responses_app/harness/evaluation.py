@@ -29,6 +29,7 @@ _DESCRIPTION = (
 class Evaluation:
     """What a call may ask for: the domain tools of the turn, about the Subject of ``context``, and the files."""
 
+    response_id: str
     tools: Mapping[str, ToolSpec]
     context: ToolContext
     files: Files
@@ -80,4 +81,6 @@ class Evaluation:
             outcome = outcome_of(spec, run_tool(spec, self.context, asked))
         except ToolRefusal as refusal:
             outcome = refused(str(refusal))
-        return ToolStep(Call(new_call_id(), spec.name, compact_json(asked), server=True), asked, outcome)
+        return ToolStep(
+            Call(new_call_id(self.response_id), spec.name, compact_json(asked), server=True), asked, outcome
+        )

@@ -11,6 +11,8 @@ from responses_app.models.conversation import Conversation
 
 RUNNING = ("queued", "in_progress")
 """The states of a response whose turn has not ended."""
+ENDED_ILL = ("failed", "incomplete", "cancelled")
+"""The states of a response whose turn did not end by itself."""
 
 
 class ResponseQuerySet(models.QuerySet["Response"]):
@@ -32,7 +34,8 @@ class Response(models.Model):
     ``request`` is the effective request without its input, ``input`` the input items, ``added`` the entries the turn
     added after them, ``body`` the response object. ``started_at`` is when a runner took the turn; a turn that still
     runs past ``lease_until``, which its runner keeps ahead of the clock, has lost it. ``deleted_at`` marks one that is
-    gone for its caller but whose entries a live response still continues from.
+    gone for its caller but whose entries a live response still continues from. ``request_id`` is that of the call that
+    made it, ``ended_at`` when its turn did.
     """
 
     id = models.CharField(primary_key=True, max_length=37)
@@ -51,6 +54,8 @@ class Response(models.Model):
     lease_until = models.DateTimeField()
     expires_at = models.DateTimeField(null=True)
     deleted_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    request_id = models.CharField(max_length=128, blank=True)
 
     objects = ResponseQuerySet.as_manager()
 
@@ -58,6 +63,11 @@ class Response(models.Model):
         indexes = [
             models.Index(fields=["expires_at"], name="response_expiry"),
             models.Index(fields=["lease_until"], name="response_running", condition=Q(status__in=RUNNING)),
+            models.Index(fields=["-created_at", "-id"], name="response_newest"),
+            models.Index(
+                fields=["status", "-created_at"], name="response_unfinished", condition=Q(status__in=ENDED_ILL)
+            ),
+            models.Index(fields=["request_id"], name="response_by_request"),
         ]
 
     def __str__(self) -> str:

@@ -31,6 +31,7 @@ class Session(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["subject", "name"], name="session_unique_per_subject")]
+        indexes = [models.Index(fields=["name"], name="session_by_name")]
 
     def __str__(self) -> str:
         return f"Session {self.pk}"

@@ -4,6 +4,7 @@ import re
 import secrets
 
 RESPONSE_PREFIX = "resp_"
+_SHARED_DIGITS = 16
 
 
 def new_response_id() -> str:
@@ -16,9 +17,18 @@ def is_response_id(text: str) -> bool:
     return bool(re.fullmatch(RESPONSE_PREFIX + "[0-9a-f]{32}", text))
 
 
-def new_call_id() -> str:
-    """``call_`` and 32 hex digits: the server's own id for a tool call, whatever the model called it."""
-    return "call_" + secrets.token_hex(16)
+def new_call_id(response_id: str) -> str:
+    """``call_`` and 32 hex digits: the server's own id for a tool call, whatever the model called it.
+
+    It begins as its response's id does, so that a response is found by any call of it.
+    """
+    return "call_" + response_id.removeprefix(RESPONSE_PREFIX)[:_SHARED_DIGITS] + secrets.token_hex(8)
+
+
+def start_of_response_id(call_id: str) -> str | None:
+    """How the id of the response begins that made the call; ``None`` for what ``new_call_id`` cannot have made."""
+    found = re.fullmatch(r"call_([0-9a-f]{32})", call_id)
+    return RESPONSE_PREFIX + found[1][:_SHARED_DIGITS] if found else None
 
 
 def completion_id(response_id: str) -> str:

@@ -4,6 +4,7 @@ import json
 from functools import partial
 
 from django.db import transaction
+from django.utils import timezone
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.models import Response
@@ -64,7 +65,7 @@ def _end(row: Response, turn: UnbegunTurn, only_untaken: bool) -> bool:
     running = Response.objects.running().filter(pk=row.pk, deleted_at=None)
     chosen = untaken(running) if only_untaken else running
     body = json.dumps(turn.closing.response, ensure_ascii=False)
-    if not chosen.update(status="cancelled", body=body):
+    if not chosen.update(status="cancelled", body=body, ended_at=timezone.now()):
         return False
     unlock([row.pk])
     give_back_claims([row.pk])

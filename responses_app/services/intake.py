@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.log_context import current_request_id
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from responses_app.models import Conversation, PendingCall, Response
@@ -111,6 +112,7 @@ def _insert(order: TurnOrder, subject_id: int, place: Place, created_at: datetim
         added="[]",
         body=json.dumps(new_response(order.identity, order.request)),
         created_at=created_at,
+        request_id=current_request_id() or "",
         lease_until=now + timedelta(seconds=turn_lifetime()),
         expires_at=None if place.session else expiry(created_at),
     )

@@ -102,7 +102,8 @@ def _store_failure(
     """Stores the end of a turn that still runs, gives back what it held, and has it told afterwards."""
     lock_conversation_of(response_id)
     running = Response.objects.running().filter(unless_changed, pk=response_id)
-    if running.update(status="failed", body=json.dumps(response, ensure_ascii=False)):
+    end = {"status": "failed", "body": json.dumps(response, ensure_ascii=False), "ended_at": timezone.now()}
+    if running.update(**end):
         unlock([response_id])
         give_back_claims([response_id])
         if told:

@@ -36,14 +36,14 @@ class TurnTools:
     def runner(self, turn: Turn, model: ModelBackend) -> ServerTools:
         """What runs them in ``turn``, and the sub-turns of it on ``model``."""
         domain = _domain_tools(self._request)
-        tools: dict[str, ServerTool] = {**domain, **self._own_tools(domain)}
+        tools: dict[str, ServerTool] = {**domain, **self._own_tools(turn.response["id"], domain)}
         if "task" in _harness_names(self._request):
             inner = self._runner({name: tool for name, tool in tools.items() if name != WRITE_TODOS.name})
             tools["task"] = SubTurns(turn, model, inner, self._stop_requested).tool()
         return self._runner(tools)
 
-    def _own_tools(self, domain: Mapping[str, ToolSpec]) -> dict[str, HarnessTool]:
-        evaluation = Evaluation(domain, self._context, self._files)
+    def _own_tools(self, response_id: str, domain: Mapping[str, ToolSpec]) -> dict[str, HarnessTool]:
+        evaluation = Evaluation(response_id, domain, self._context, self._files)
         tools = [WRITE_TODOS, *file_tools(self._files), evaluation.tool()]
         names = _harness_names(self._request)
         return {tool.name: tool for tool in tools if tool.name in names}

@@ -255,7 +255,7 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing, files: FileSpace) 
             "body": json.dumps(closing.response, ensure_ascii=False),
             "added": json.dumps([entry_to_json(entry) for entry in turn.added], ensure_ascii=False),
         }
-        if not live.running().update(**end):
+        if not live.running().update(**end, ended_at=timezone.now()):
             return live.filter(**end).exists()
         _await_client(order.response_id, turn.ending)
         remember(order.response_id, turn.records_used)
