@@ -1,12 +1,14 @@
 """Many new readings into the table at once."""
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import Any
+from operator import attrgetter
 
 from django.db import connection
 
 from tools_app.records.models import HealthRecord
+
+_FIELDS = [field for field in HealthRecord._meta.concrete_fields if not field.primary_key]
+_values_of = attrgetter(*(field.attname for field in _FIELDS))
 
 
 def insert_readings(rows: Sequence[HealthRecord]) -> None:
@@ -17,14 +19,8 @@ def insert_readings(rows: Sequence[HealthRecord]) -> None:
     if connection.vendor != "postgresql" or not rows:
         HealthRecord.objects.bulk_create(rows)
         return
-    columns = [field for field in HealthRecord._meta.concrete_fields if not field.primary_key]
-    names = [field.attname for field in columns]
-    listed = ", ".join(connection.ops.quote_name(str(field.column)) for field in columns)
+    listed = ", ".join(connection.ops.quote_name(str(field.column)) for field in _FIELDS)
     table = connection.ops.quote_name(HealthRecord._meta.db_table)
     with connection.cursor() as cursor, cursor.copy(f"COPY {table} ({listed}) FROM STDIN") as copy:
         for row in rows:
-            copy.write_row([_plain(getattr(row, name)) for name in names])
-
-
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Enum) else value
+            copy.write_row(_values_of(row))

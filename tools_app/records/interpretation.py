@@ -1,32 +1,24 @@
 """What a written record means: its readings as unsaved rows, standardized, timed and fingerprinted. No queries here."""
 
 import hashlib
-import json
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.models import Subject
 from tools_app.records.batch import Batch, CodedRecord, WrittenRecord
-from tools_app.records.models import (
-    Abnormality,
-    AbnormalSource,
-    HealthRecord,
-    Precision,
-    Retention,
-    new_public_id,
-)
+from tools_app.records.models import AbnormalSource, HealthRecord, Retention, new_public_id
 from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
+from tools_app.records.ranges import NO_LIMITS, reference_of, states_limits, verdict
 from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment, timed
 from tools_app.standardization import (
     Concept,
-    Interval,
     Quantity,
     blood_pressure,
     concepts_named,
@@ -52,10 +44,35 @@ SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 # A pair of at least this size without a unit is millimetres of mercury everywhere; in kPa it would be far below.
 LEAST_MMHG = 40
 TITRE = "{titer}"
-# What a reference text such as "negative" asks for.
-EXPECTED_RESULTS = frozenset({"negative", "not detected", "non-reactive", "normal"})
 # Up to here a floating point number tells every whole number from the next.
 MAX_EXACT = 2**53
+# Of the names and units people write few are written again and again.
+REMEMBERED = 4096
+# Stands in no text that is taken in.
+_SEPARATOR = "\x1f"
+_COLUMNS = tuple(field.attname for field in HealthRecord._meta.concrete_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a name alone says of its values. ``measured_in``: the one unit of all that it may stand for, or blank."""
+
+    is_blood_pressure: bool
+    is_titrated: bool
+    measured_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a name, a unit and whether there is a number say together.
+
+    ``is_counted``: a number without a unit is one all the same.
+    """
+
+    unit: str | None
+    concept: Concept | None
+    code: str
+    is_counted: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +103,14 @@ def interpret(batch: Batch, zone: ZoneInfo, now: datetime) -> list[HealthRecord]
 def kept_for(retention: Retention, now: datetime) -> dict[str, Any]:
     """The columns that say how long a row written ``now`` is kept."""
     expires_at = now + LIFETIMES[retention] if retention in LIFETIMES else None
-    return {"retention": retention, "expires_at": expires_at, "created_at": now}
+    return {"retention": retention.value, "expires_at": expires_at, "created_at": now}
 
 
 def fingerprinted(rows: Sequence[HealthRecord], subject: Subject) -> list[HealthRecord]:
     """The rows, given to their Subject; of those that are the same reading the first."""
     kept: dict[str, HealthRecord] = {}
     for row in rows:
-        row.subject = subject
+        row.subject_id = subject.pk
         kept.setdefault(row.fingerprint, row)
     return list(kept.values())
 
@@ -108,11 +125,16 @@ def rows_of(
     public_ids = [new_public_id() for _ in readings]
     for public_id, reading in zip(public_ids, readings, strict=True):
         _check_plausible(reading, path)
-        yield HealthRecord(
-            public_id=public_id, measurement_id=public_ids[0],
+        yield _row({
+            "public_id": public_id, "measurement_id": public_ids[0], "fingerprint": _fingerprint(record, reading, start),
             **_written(record), **_understood(record, reading), **_compared(record, reading),
-            **timed(start, end, _analyte_of(reading)), **keeping, fingerprint=_fingerprint(record, reading, start),
-        )  # fmt: skip
+            **timed(start, end, _analyte_of(reading)), **keeping,
+        })  # fmt: skip
+
+
+def _row(columns: dict[str, Any]) -> HealthRecord:
+    # In the order of the fields: a model takes twice as long by their names.
+    return HealthRecord(*map(columns.get, _COLUMNS))
 
 
 def _refuse(path: str, field: str, problem: str) -> InvalidRequestError:
@@ -154,14 +176,22 @@ def _check_plausible(reading: Reading, path: str) -> None:
 
 
 def _readings(record: WrittenRecord, path: str) -> list[Reading]:
-    candidates = concepts_named(record.term)
-    if any(concept.analyte == BLOOD_PRESSURE for concept in candidates):
+    expected = _expected(record.term)
+    if expected.is_blood_pressure:
         return _blood_pressure(record, path)
-    is_titrated = any(concept.code_unit == TITRE for concept in candidates)
-    units = {concept.unit for concept in candidates}
-    measured_in = units.pop() if len(units) == 1 else ""
-    quantity = _quantity(record, path, is_titrated=is_titrated, measured_in=measured_in)
+    quantity = _quantity(record, path, is_titrated=expected.is_titrated, measured_in=expected.measured_in)
     return [_reading(record.term, quantity, record.unit, path)]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _expected(term: str) -> Expected:
+    candidates = concepts_named(term)
+    units = {concept.unit for concept in candidates}
+    return Expected(
+        is_blood_pressure=any(concept.analyte == BLOOD_PRESSURE for concept in candidates),
+        is_titrated=any(concept.code_unit == TITRE for concept in candidates),
+        measured_in=units.pop() if len(units) == 1 else "",
+    )
 
 
 def _quantity(record: WrittenRecord, path: str, *, is_titrated: bool = False, measured_in: str = "") -> Quantity:
@@ -210,17 +240,24 @@ def _blood_pressure(record: WrittenRecord, path: str) -> list[Reading]:
 
 
 def _reading(indicator: str, quantity: Quantity, unit_beside: str, path: str) -> Reading:
-    written_unit = (quantity.unit or unit_beside).strip()
-    unit = _unit(quantity, unit_beside, path) if written_unit else unit_in_name(indicator)
-    coded = (
-        None if written_unit and unit is None else find_concept(indicator, unit, is_number=quantity.number is not None)
-    )
-    concept = coded or _analyte(indicator, unit)
+    _check_unit(quantity, unit_beside, path)
+    measured = _measured(indicator, quantity.unit or "", unit_beside, is_number=quantity.number is not None)
+    unit, concept = measured.unit, measured.concept
     if concept is None:
         number = None if quantity.number is None else float(quantity.number)
-        return Reading(quantity, unit, None, "", number, unit or plain(written_unit))
-    canonical = _canonical(quantity, unit, concept, bare=not (written_unit or unit))
-    return Reading(quantity, unit, concept, coded.code if coded else "", canonical, concept.unit)
+        return Reading(quantity, unit, None, "", number, unit or plain(quantity.unit or unit_beside))
+    canonical = _canonical(quantity, measured, concept)
+    return Reading(quantity, unit, concept, measured.code, canonical, concept.unit)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _measured(indicator: str, unit_inside: str, unit_beside: str, *, is_number: bool) -> Measured:
+    is_bare = not (unit_inside or unit_beside).strip()
+    unit = unit_in_name(indicator) if is_bare else ucum_unit(unit_inside) or ucum_unit(unit_beside)
+    coded = None if unit is None and not is_bare else find_concept(indicator, unit, is_number=is_number)
+    concept = coded or _analyte(indicator, unit)
+    is_count = concept is not None and (concept.unit == "1" or concept.unit.startswith("{"))
+    return Measured(unit, concept, coded.code if coded else "", is_counted=is_count and is_bare)
 
 
 def _analyte(indicator: str, unit: str | None) -> Concept | None:
@@ -232,21 +269,21 @@ def _analyte(indicator: str, unit: str | None) -> Concept | None:
     return candidates[0] if fits else None
 
 
-def _unit(quantity: Quantity, unit_beside: str, path: str) -> str | None:
+def _check_unit(quantity: Quantity, unit_beside: str, path: str) -> None:
+    if not quantity.unit or not unit_beside:
+        return
     inside, beside = ucum_unit(quantity.unit), ucum_unit(unit_beside)
     if inside and beside and beside not in {inside, *quantity.parts}:
         raise _refuse(path, "unit", "is not the unit that stands in the value")
-    return inside or beside
 
 
-def _canonical(quantity: Quantity, unit: str | None, concept: Concept, *, bare: bool) -> float | None:
+def _canonical(quantity: Quantity, measured: Measured, concept: Concept) -> float | None:
     """The number in the concept's unit. A bare number counts only where the unit is no more than a count."""
     if quantity.number is None:
         return None
-    if unit is None:
-        is_count = concept.unit == "1" or concept.unit.startswith("{")
-        return float(quantity.number) if bare and is_count else None
-    converted = to_canonical(quantity.number, unit, concept.analyte)
+    if measured.unit is None:
+        return float(quantity.number) if measured.is_counted else None
+    converted = to_canonical(quantity.number, measured.unit, concept.analyte)
     return None if converted is None else float(converted)
 
 
@@ -286,68 +323,21 @@ def _foreign_code(record: WrittenRecord) -> str:
     return record.loinc_code
 
 
-def reference_of(record: WrittenRecord, unit: str | None, scale: Decimal = Decimal(1)) -> Interval:
-    """The record's limits: those given as numbers, else those its reference text states in the reading's own unit.
-
-    ``scale`` is how many of that unit the unit is in which limits beside the value are written.
-    """
-    if record.reference_low is not None or record.reference_high is not None:
-        return _scaled(Interval(_decimal(record.reference_low), _decimal(record.reference_high)), scale)
-    stated = interval(record.reference_text)
-    if stated is None or (stated.unit and ucum_unit(stated.unit) != unit):
-        return Interval(None, None)
-    return stated if stated.unit else _scaled(stated, scale)
-
-
-def _scaled(limits: Interval, scale: Decimal) -> Interval:
-    low, high = (None if limit is None else limit * scale for limit in (limits.low, limits.high))
-    return replace(limits, low=low, high=high)
-
-
-def _decimal(number: float | None) -> Decimal | None:
-    return None if number is None else Decimal(str(number))
-
-
 def _compared(record: WrittenRecord, reading: Reading) -> dict[str, Any]:
     """The limits, how the reading lies to them, and who says so: what was given goes over what is computed."""
     is_stored = record.parsed_unit != "" and record.parsed_unit == reading.unit
-    reference = reference_of(record, reading.unit, Decimal(1) if is_stored else reading.quantity.scale)
+    scale = Decimal(1) if is_stored else reading.quantity.scale
+    reference = reference_of(record, reading.unit, scale) if states_limits(record) else NO_LIMITS
     flag = record.flag if isinstance(record, CodedRecord) else record.abnormal
     given = flag or reading.quantity.flag
-    found = given or _abnormal(record, reading.quantity, reference)
+    found = given or verdict(record, reading.quantity, reference)
     source = AbnormalSource.GIVEN if given else AbnormalSource.COMPUTED
     return {
         "reference_low": None if reference.low is None else float(reference.low),
         "reference_high": None if reference.high is None else float(reference.high),
         "abnormal": found,
-        "abnormal_source": source if found else "",
+        "abnormal_source": source.value if found else "",
     }
-
-
-def _abnormal(record: WrittenRecord, quantity: Quantity, reference: Interval) -> str:
-    if quantity.number is not None:
-        return abnormality(quantity.number, quantity.comparator or "", reference)
-    result, expected = ordinal(quantity.text), ordinal(record.reference_text)
-    if result is None or expected not in EXPECTED_RESULTS:
-        return ""
-    return Abnormality.NORMAL if result in EXPECTED_RESULTS else Abnormality.ABNORMAL
-
-
-def abnormality(number: Decimal, comparator: str, reference: Interval) -> str:
-    """``low``, ``normal`` or ``high`` against the limits; blank where they do not decide."""
-    low, high = reference.low, reference.high
-    if low is None and high is None:
-        return ""
-    least = -math.inf if comparator.startswith("<") else number
-    most = math.inf if comparator.startswith(">") else number
-    # A bound as a reading leaves its own number out, as a limit like "<5.2" does.
-    if low is not None and (most < low or (most == low and (comparator == "<" or reference.excludes_low))):
-        return Abnormality.LOW
-    if high is not None and (least > high or (least == high and (comparator == ">" or reference.excludes_high))):
-        return Abnormality.HIGH
-    above = low is None or least > low or (least == low and not reference.excludes_low)
-    below = high is None or most < high or (most == high and (comparator == "<" or not reference.excludes_high))
-    return Abnormality.NORMAL if above and below else ""
 
 
 def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:
@@ -355,11 +345,11 @@ def _fingerprint(record: WrittenRecord, reading: Reading, start: Moment) -> str:
     parts = [
         _what(record, reading),
         start.key,
-        Precision(start.precision).value,
+        start.precision.value,
         record.source,
-        _amount(record, reading),
+        *_amount(record, reading),
     ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return hashlib.sha256(_SEPARATOR.join(parts).encode()).hexdigest()
 
 
 def _what(record: WrittenRecord, reading: Reading) -> str:

@@ -81,9 +81,10 @@ class HealthRecord(models.Model):
     different codes.
     """
 
-    public_id = models.CharField(max_length=36, unique=True, default=new_public_id)
+    public_id = models.CharField(max_length=36, default=new_public_id)
     measurement_id = models.CharField(max_length=36, help_text="The same in all rows that one written record gave.")
-    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="health_records")
+    # Several indexes begin with the Subject already.
+    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="health_records", db_index=False)
 
     indicator = models.CharField(max_length=MAX_INDICATOR_LENGTH, help_text="The name as written.")
     value = models.CharField(max_length=1000, help_text="The value as written.")
@@ -124,7 +125,11 @@ class HealthRecord(models.Model):
     objects = HealthRecordQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["subject", "fingerprint"], name="health_record_once")]
+        # Every index is work for every reading that goes in. A constraint makes one, a unique field a second one for LIKE.
+        constraints = [
+            models.UniqueConstraint(fields=["public_id"], name="health_record_public_id"),
+            models.UniqueConstraint(fields=["subject", "fingerprint"], name="health_record_once"),
+        ]
         indexes = [
             models.Index(fields=["subject", "local_date", "instant"], name="health_record_by_time"),
             # With all that figures are made of, so that the rows themselves need not be read.
@@ -133,7 +138,9 @@ class HealthRecord(models.Model):
                 include=["id", "day", "canonical_number", "comparator", "abnormal", "expires_at"],
                 name="health_record_by_analyte",
             ),
-            models.Index(fields=["subject", "name", "local_date", "instant"], name="health_record_by_name"),
+            models.Index(
+                fields=["subject", "name", "local_date", "instant"], condition=Q(analyte=""), name="health_record_by_name"
+            ),
             models.Index(fields=["expires_at"], condition=Q(expires_at__isnull=False), name="health_record_by_expiry"),
             models.Index(
                 fields=["subject", "session_id"], condition=~Q(session_id=""), name="health_record_by_session"

@@ -78,12 +78,14 @@ def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime)
 
 def _without_known(rows: list[HealthRecord], subject: Subject, now: datetime) -> list[HealthRecord]:
     """The rows that are not kept yet. Those that are live on for as long as this batch asks; expired ones make room."""
-    known = HealthRecord.objects.filter(subject=subject, fingerprint__in=[row.fingerprint for row in rows])
-    live = list(known.live(now).only("fingerprint", "retention", "expires_at", "session_id"))
-    known.exclude(pk__in=[record.pk for record in live]).delete()
-    _keep_longer([record for record in live if rows and _outlasts(rows[0], record)], rows)
-    fingerprints = {record.fingerprint for record in live}
-    return [row for row in rows if row.fingerprint not in fingerprints]
+    stored = HealthRecord.objects.filter(subject=subject, fingerprint__in=[row.fingerprint for row in rows])
+    known = list(stored.only("fingerprint", "retention", "expires_at", "session_id"))
+    expired = {record.pk for record in known if record.expires_at and record.expires_at <= now}
+    if expired:
+        HealthRecord.objects.filter(pk__in=expired).delete()
+    live = {record.fingerprint: record for record in known if record.pk not in expired}
+    _keep_longer([record for record in live.values() if _outlasts(rows[0], record)], rows)
+    return [row for row in rows if row.fingerprint not in live]
 
 
 def _keep_longer(records: list[HealthRecord], rows: list[HealthRecord]) -> None:

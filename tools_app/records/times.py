@@ -84,7 +84,7 @@ def timed(start: Moment, end: Moment | None, analyte: str) -> dict[str, Any]:
     return {
         "time": start.text,
         "instant": start.instant,
-        "precision": start.precision,
+        "precision": start.precision.value,
         "local_date": day,
         "day": day.toordinal(),
         "end_time": end.text if end else "",
