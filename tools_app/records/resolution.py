@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.db.models import Q
 
@@ -18,14 +19,18 @@ FAMILIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
-    """One name and what it may mean: analytes that bear it, in order, and analytes that have it in a part of a name."""
+    """One name and what it may mean: ``exact`` are the analytes that bear it, in order."""
 
     name: str
     key: str
     exact: tuple[str, ...]
-    near: frozenset[str]
+
+    @cached_property
+    def near(self) -> frozenset[str]:
+        """The analytes that have it in a part of a name; a search through all names there are."""
+        return frozenset(concept.analyte for concept in concepts_matching(self.key))
 
     def bearing(self, coded: Mapping[str, Series], uncoded: Sequence[Series]) -> list[Series]:
         """Those that bear the name."""
@@ -41,8 +46,7 @@ class Asked:
 def asked_for(name: str) -> Asked:
     """What ``name`` (any language, or a LOINC code) may mean."""
     key = searchable(name)
-    near = frozenset(concept.analyte for concept in concepts_matching(key))
-    return Asked(name, key, exact=_bearers(key), near=near)
+    return Asked(name, key, exact=_bearers(key))
 
 
 def resolve(names: Sequence[str], records: HealthRecordQuerySet) -> dict[str, list[Series]]:

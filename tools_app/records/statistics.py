@@ -5,15 +5,16 @@ unusual.py, two series at once in association.py.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, QuerySet, Sum, Value
+from django.db import connection
+from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, ExtractHour, TruncMonth, TruncQuarter, TruncYear
+from django.db.models.functions import Cast, ExtractHour, RowNumber, TruncMonth, TruncQuarter, TruncYear
 
 from tools_app.records.derived import select
 from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision
@@ -105,12 +106,13 @@ class Summary:
 
 
 def summarise(readings: Readings, *, with_line: bool = False) -> Summary:
-    """The aggregates; of equal extremes the earliest is named. Five queries, ten with excluded readings."""
+    """The aggregates; of equal extremes the earliest is named. Four queries, nine with excluded readings."""
     last = readings.usable.order_by(*NEWEST_FIRST).first()
     centre = last if last is not None else HealthRecord(canonical_number=0.0, day=0)
     row = readings.records.order_by().aggregate(**_figures(readings.series, centre, with_line=with_line))
     excluded = row["count"] - row["used"]
-    minimum, maximum = _earliest_with(readings, row["least"]), _earliest_with(readings, row["most"])
+    extremes = _earliest_with(readings, {row["least"], row["most"]})
+    minimum, maximum = extremes.get(row["least"]), extremes.get(row["most"])
     return Summary(
         count=row["count"],
         excluded=excluded,
@@ -173,12 +175,14 @@ def _deviation(n: int, shifted: float | None, squares: float | None) -> float | 
     return math.sqrt(max(squares - shifted * shifted / n, 0.0) / (n - 1))
 
 
-def _earliest_with(readings: Readings, number: float | None) -> HealthRecord | None:
-    if number is None:
-        return None
+def _earliest_with(readings: Readings, numbers: Set[float | None]) -> dict[float | None, HealthRecord]:
+    """The earliest reading with each of the numbers. One query."""
+    if None in numbers:
+        return {}
+    rank = Window(RowNumber(), partition_by=[F("canonical_number")], order_by=[F(name) for name in OLDEST_FIRST])
     # By key first: the numbers are in the index, the rest of a row is not.
-    earliest = readings.usable.filter(canonical_number=number).order_by(*OLDEST_FIRST).values("pk")[:1]
-    return HealthRecord.objects.filter(pk__in=earliest).first()
+    earliest = readings.usable.filter(canonical_number__in=numbers).annotate(rank=rank).filter(rank=1)
+    return {row.canonical_number: row for row in HealthRecord.objects.filter(pk__in=earliest.values("pk"))}
 
 
 def _without_unit(records: HealthRecordQuerySet) -> int:
@@ -210,21 +214,28 @@ def percentiles(usable: HealthRecordQuerySet, wanted: Sequence[float]) -> list[f
 
 def percentiles_by(usable: QuerySet[Any, Any], wanted: Sequence[float]) -> dict[Any, list[float | None]]:
     """The same for each value of the annotation ``period``."""
+    numbers = usable.annotate(v=F("canonical_number")).values("period", "v")
+    parts = {f"p{i}": percent / 100 for i, percent in enumerate(wanted)}
+    if connection.vendor == "postgresql":
+        # An eighth of the time of numbering the readings.
+        found = ", ".join(f"PERCENTILE_CONT({{{part}}}) WITHIN GROUP (ORDER BY v)" for part in parts)
+        rows = select(f"SELECT period, {found} FROM {{readings}} r GROUP BY period", readings=numbers, **parts)
+    else:
+        rows = _percentiles_by_place(numbers, parts)
+    return {row[0]: list(row[1:]) for row in rows}
+
+
+def _percentiles_by_place(numbers: QuerySet[Any, Any], parts: Mapping[str, float]) -> list[tuple[Any, ...]]:
     # Of the two readings next to a rank each counts by how near it is: that is the linear interpolation.
     sums = ", ".join(
-        f"SUM(CASE WHEN ABS(place - {{p{i}}} * (n - 1)) < 1 THEN v * (1 - ABS(place - {{p{i}}} * (n - 1))) END)"
-        for i, _ in enumerate(wanted)
+        f"SUM(CASE WHEN ABS(place - {{{part}}} * (n - 1)) < 1 THEN v * (1 - ABS(place - {{{part}}} * (n - 1))) END)"
+        for part in parts
     )
     ranked = (
         "SELECT period, v, ROW_NUMBER() OVER (PARTITION BY period ORDER BY v) - 1 AS place,"
         " COUNT(*) OVER (PARTITION BY period) AS n FROM {readings} r"
     )
-    rows = select(
-        f"SELECT period, {sums} FROM ({ranked}) ranked GROUP BY period",
-        readings=usable.annotate(v=F("canonical_number")).values("period", "v"),
-        **{f"p{i}": percent / 100 for i, percent in enumerate(wanted)},
-    )
-    return {row[0]: list(row[1:]) for row in rows}
+    return select(f"SELECT period, {sums} FROM ({ranked}) ranked GROUP BY period", readings=numbers, **parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,10 +256,9 @@ def daily(usable: HealthRecordQuerySet) -> QuerySet[Any, Any]:
 def over_days(usable: HealthRecordQuerySet) -> Days:
     """Figures over the daily values. One query."""
     ((count, average, spread),) = select(
-        "SELECT COUNT(*), AVG(d.v), SUM((d.v - m.v) * (d.v - m.v))"
-        " FROM {days} d, (SELECT AVG(v) AS v FROM {again} a) m",
+        "WITH days AS (SELECT v FROM {days} d)"
+        " SELECT COUNT(*), AVG(d.v), SUM((d.v - m.v) * (d.v - m.v)) FROM days d, (SELECT AVG(v) AS v FROM days) m",
         days=daily(usable),
-        again=daily(usable),
     )
     deviation = math.sqrt(spread / (count - 1)) if count > 1 else None
     return Days(count, average, deviation)
