@@ -170,7 +170,24 @@ def test_a_blood_pressure_gives_both_readings(
     account: Account, api: httpx.Client, tmp_path: Path, pat: Patient
 ) -> None:
     run(account, written(tmp_path, pat.blood_pressure(121.25, 80)))
-    assert {(row["loinc_code"], row["parsed_value"]) for row in rows(api)} == {("8480-6", 121.25), ("8462-4", 80)}
+    found = rows(api)
+    assert {(row["loinc_code"], row["parsed_value"]) for row in found} == {("8480-6", 121.25), ("8462-4", 80)}
+    assert len({row["measurement_id"] for row in found}) == 1
+
+
+def test_a_blood_pressure_comes_out_as_the_panel_that_went_in(
+    account: Account, api: httpx.Client, tmp_path: Path, pat: Patient
+) -> None:
+    given = pat.blood_pressure(121.25, 80)
+    run(account, written(tmp_path, given))
+    (resource,) = {row["fhir_resource_id"] for row in rows(api)}
+    panel = api.get(f"/v1/fhir/Observation/{resource}").json()
+    sides = [
+        {part["code"]["coding"][0]["code"]: part["valueQuantity"]["value"] for part in body["component"]}
+        for body in (panel, given)
+    ]
+    assert panel["code"]["coding"][0]["code"] == given["code"]["coding"][0]["code"]
+    assert sides[0] == sides[1]
 
 
 def test_a_reading_is_the_same_one_in_whatever_unit_it_came(

@@ -1,5 +1,6 @@
 """The doors of the FHIR view: one Observation, and a search over a Subject's. What they look like is in fhir/."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -15,6 +16,7 @@ from tools_app.api import described
 from tools_app.api.fhir_queries import check_known, matching, read_page
 from tools_app.fhir.observations import observation, public_id_of, resource_id
 from tools_app.records.models import HealthRecord
+from tools_app.records.pressures import measured_with, with_seconds
 from tools_app.records.selectors import find_record, page_of, records_of
 
 PATH = "/v1/fhir/Observation"
@@ -26,12 +28,13 @@ class ObservationView(ApiView):
 
     @described.read_observation
     def get(self, request: Request, resource: str) -> JsonResponse:
-        """The account's record with this id; if the call names a user, of that Subject alone."""
+        """The account's measurement with a row of this id; if the call names a user, of that Subject alone."""
         user, public_id = named_user(request), public_id_of(resource)
-        record = find_record(_account_id(request), public_id, timezone.now()) if public_id else None
+        now = timezone.now()
+        record = find_record(_account_id(request), public_id, now) if public_id else None
         if record is None or (user is not None and record.subject.user_key != user):
             raise NotFoundError("There is no such Observation.")
-        return _answer(observation(record))
+        return _answer(observation(measured_with(record, records_of(record.subject, now))))
 
 
 class ObservationsView(ApiView):
@@ -52,7 +55,7 @@ class ObservationsView(ApiView):
         links += [_link(request, "next", offset + count)] if has_more else []
         links += [_link(request, "previous", max(offset - count, 0))] if offset else []
         bundle = {"resourceType": "Bundle", "type": "searchset", "total": found.count(), "link": links}
-        entries = [_entry(request, row) for row in rows]
+        entries = [_entry(request, measurement) for measurement in with_seconds(rows, records)]
         # FHIR has no empty lists.
         return _answer(bundle | ({"entry": entries} if entries else {}))
 
@@ -65,9 +68,9 @@ def _answer(resource: dict[str, Any]) -> JsonResponse:
     return JsonResponse(resource, content_type=MEDIA_TYPE, json_dumps_params={"ensure_ascii": False})
 
 
-def _entry(request: Request, record: HealthRecord) -> dict[str, Any]:
-    url = request.build_absolute_uri(f"{PATH}/{resource_id(record)}")
-    return {"fullUrl": url, "resource": observation(record), "search": {"mode": "match"}}
+def _entry(request: Request, measurement: Sequence[HealthRecord]) -> dict[str, Any]:
+    url = request.build_absolute_uri(f"{PATH}/{resource_id(measurement[0])}")
+    return {"fullUrl": url, "resource": observation(measurement), "search": {"mode": "match"}}
 
 
 def _link(request: Request, relation: str, offset: int) -> dict[str, str]:

@@ -4,7 +4,7 @@ Source: FHIR R4, Search (token and date parameters).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from zoneinfo import ZoneInfo
 
 from django.db.models import Q
@@ -16,13 +16,14 @@ from tools_app.fhir.systems import LOINC
 from tools_app.records.clinical import DatePrecision
 from tools_app.records.clinical_times import ClinicalTime, read_clinical_time
 from tools_app.records.models import HealthRecordQuerySet, Precision
+from tools_app.records.pressures import DIASTOLIC, IS_FIRST, PANEL, SYSTOLIC, has_second
 from tools_app.records.selectors import Period, within
 from tools_app.records.times import Moment, read_moment
 
-KNOWN = frozenset({"user", "code", "date", "_count", "_offset", "_format"})
+KNOWN = frozenset({"user", "code", "combo-code", "date", "_count", "_offset", "_format"})
 MAX_CODES = 100
 MAX_REPEATS = 10
-"""How often ``code`` and ``date`` may each be given: all of them must hold, and each costs the database a condition."""
+"""How often each may be given: all of them must hold, and each costs the database a condition."""
 _DATE = re.compile(r"(eq|ge|gt|le|lt)?([0-9].*)")
 
 
@@ -42,9 +43,16 @@ def read_page(query: QueryDict) -> tuple[int, int]:
 
 
 def matching(records: HealthRecordQuerySet, query: QueryDict, zone: ZoneInfo) -> HealthRecordQuerySet:
-    """The records that fit ``code`` and every ``date``. Raises InvalidRequestError naming the parameter."""
+    """Of the measurements those that fit each ``code``, ``combo-code`` and ``date``, by their first rows.
+
+    Raises InvalidRequestError naming the parameter.
+    """
+    is_pair = has_second(records)
+    records = records.filter(IS_FIRST)
     for text in _given(query, "code"):
-        records = records.filter(loinc_code__in=_codes(text))
+        records = records.filter(_coded(set(_codes("code", text)), is_pair))
+    for text in _given(query, "combo-code"):
+        records = records.filter(_coded_in_part(set(_codes("combo-code", text)), is_pair))
     for text in _given(query, "date"):
         records = _dated(records, text, zone)
     return records
@@ -58,11 +66,25 @@ def _given(query: QueryDict, name: str) -> Sequence[str]:
     return texts
 
 
-def _codes(text: str) -> Sequence[str]:
+def _coded(codes: Set[str], is_pair: Q) -> Q:
+    """True where the Observation's own code is one of them: a blood pressure's is the panel's, not the systolic one."""
+    own = Q(loinc_code__in=codes)
+    if SYSTOLIC in codes:
+        own &= ~is_pair
+    return own | is_pair if PANEL in codes else own
+
+
+def _coded_in_part(codes: Set[str], is_pair: Q) -> Q:
+    """True where the Observation's own code or that of a component is one of them."""
+    own = Q(loinc_code__in=codes)
+    return own | is_pair if codes & {PANEL, SYSTOLIC, DIASTOLIC} else own
+
+
+def _codes(name: str, text: str) -> Sequence[str]:
     """Tokens, any of which will do: ``code``, ``system|code`` or ``|code``. Only LOINC codes are known."""
     tokens = text.split(",")
     if len(tokens) > MAX_CODES or "\x00" in text:
-        raise InvalidRequestError(f"code must be at most {MAX_CODES} codes.", param="code")
+        raise InvalidRequestError(f"{name} must be at most {MAX_CODES} codes.", param=name)
     pairs = [token.rpartition("|") for token in tokens]
     return [code for system, _, code in pairs if code and system in ("", LOINC)]
 

@@ -24,6 +24,7 @@ from tools_app.records.batch import CodedRecord
 from tools_app.records.clinical import ClinicalRecord
 from tools_app.records.interpretation import kept_for, rows_of
 from tools_app.records.models import HealthRecord, Retention
+from tools_app.records.pressures import joined
 from tools_app.records.services import Ingested, Kept, keep_clinical, keep_readings
 
 T = TypeVar("T")
@@ -102,14 +103,17 @@ def _read(entry: Entry, document: Document, zone: ZoneInfo, now: datetime, rows:
 
 
 def _read_observation(entry: Entry, zone: ZoneInfo, now: datetime, rows: _Rows) -> None:
+    found: list[HealthRecord] = []
     for reading in readings_of(entry.resource):
         if isinstance(reading, Unusable):
             rows.skipped[entry.type, str(reading)] += 1
             continue
         try:
-            rows.readings += _interpreted(reading, zone, now)
+            found += _interpreted(reading, zone, now)
         except InvalidRequestError as error:
             rows.skipped[entry.type, error.message.removeprefix("reading.").rstrip(".")] += 1
+    joined(found)
+    rows.readings += found
 
 
 def _interpreted(reading: CodedRecord, zone: ZoneInfo, now: datetime) -> list[HealthRecord]:

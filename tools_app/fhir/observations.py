@@ -1,13 +1,13 @@
-"""A health record as a FHIR R4 Observation, computed from its row. Searches over them are in api/fhir.py.
+"""A measurement as a FHIR R4 Observation, computed from its rows. Searches over them are in api/fhir.py.
 
-Source: FHIR R4, Observation and its search Bundle.
+Sources: FHIR R4, Observation and its search Bundle; the blood pressure profile of its vital signs.
 """
 
 import hashlib
 import hmac
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -16,6 +16,7 @@ from django.conf import settings
 
 from tools_app.fhir.systems import LOINC, UCUM
 from tools_app.records.models import RECORD_PREFIX, HealthRecord
+from tools_app.records.pressures import PANEL
 from tools_app.standardization import Concept, concepts, ucum_unit
 
 Json = dict[str, Any]
@@ -32,8 +33,8 @@ _EXACT = 1e15
 
 
 def resource_id(record: HealthRecord) -> str:
-    """The record's id as a FHIR resource."""
-    return str(uuid.UUID(record.public_id.removeprefix(RECORD_PREFIX)))
+    """The id of the resource that shows the record: the same for both rows of a blood pressure."""
+    return str(uuid.UUID(record.measurement_id.removeprefix(RECORD_PREFIX)))
 
 
 def public_id_of(resource: str) -> str | None:
@@ -45,21 +46,33 @@ def public_id_of(resource: str) -> str | None:
     return f"{RECORD_PREFIX}{parsed.hex}" if str(parsed) == resource else None
 
 
-def observation(record: HealthRecord) -> Json:
-    """The record as an Observation."""
+def observation(measurement: Sequence[HealthRecord]) -> Json:
+    """The rows of one measurement, at least one, as an Observation: a blood pressure as a panel of two components."""
+    record, *others = measurement
+    found = _panel(measurement) if others else {"code": _code(record)} | _result(record)
     return {
         "resourceType": "Observation",
         "id": resource_id(record),
         "status": "final",
         **_category(record),
-        "code": _code(record),
         "subject": {"reference": f"Patient/{patient_id(record.subject_id)}"},
         **_effective(record),
         "issued": record.created_at.astimezone(UTC).isoformat(timespec="milliseconds"),
-        **_value(record),
-        **_interpretation(record),
-        **_reference_range(record),
+        **found,
     }
+
+
+def _panel(rows: Sequence[HealthRecord]) -> Json:
+    names = {row.indicator for row in rows}
+    text = names.pop() if len(names) == 1 else _concepts_by_code()[PANEL].name
+    return {
+        "code": {"coding": [_coding(PANEL)], "text": text},
+        "component": [{"code": _code(row) | {"text": row.canonical_name}} | _result(row) for row in rows],
+    }
+
+
+def _result(record: HealthRecord) -> Json:
+    return _value(record) | _interpretation(record) | _reference_range(record)
 
 
 def patient_id(subject_id: int) -> str:
@@ -79,11 +92,12 @@ def _category(record: HealthRecord) -> Json:
 def _code(record: HealthRecord) -> Json:
     if not record.loinc_code:
         return {"text": record.indicator}
-    coding = {"system": LOINC, "code": record.loinc_code}
-    concept = _concepts_by_code().get(record.loinc_code)
-    if concept:
-        coding["display"] = concept.long_name
-    return {"coding": [coding], "text": record.indicator}
+    return {"coding": [_coding(record.loinc_code)], "text": record.indicator}
+
+
+def _coding(code: str) -> Json:
+    concept = _concepts_by_code().get(code)
+    return {"system": LOINC, "code": code} | ({"display": concept.long_name} if concept else {})
 
 
 def _effective(record: HealthRecord) -> Json:

@@ -15,6 +15,7 @@ from tools_app.records.batch import Batch, CodedRecord, WrittenRecord
 from tools_app.records.models import AbnormalSource, HealthRecord, Retention, new_public_id
 from tools_app.records.names import normalised, plain
 from tools_app.records.plausibility import implausible
+from tools_app.records.pressures import BLOOD_PRESSURE, DIASTOLIC, SYSTOLIC
 from tools_app.records.ranges import NO_LIMITS, reference_of, states_limits, verdict
 from tools_app.records.times import Moment, is_before, is_future, moment_of, read_moment, timed
 from tools_app.standardization import (
@@ -39,8 +40,6 @@ LIFETIMES = {
     Retention.SIX_HOURS: timedelta(hours=6),
     Retention.ONE_DAY: timedelta(days=1),
 }
-BLOOD_PRESSURE = "blood_pressure"
-SYSTOLIC, DIASTOLIC = "8480-6", "8462-4"
 # A pair of at least this size without a unit is millimetres of mercury everywhere; in kPa it would be far below.
 LEAST_MMHG = 40
 TITRE = "{titer}"
@@ -126,15 +125,17 @@ def rows_of(
     for public_id, reading in zip(public_ids, readings, strict=True):
         _check_plausible(reading, path)
         yield _row({
-            "public_id": public_id, "measurement_id": public_ids[0], "fingerprint": _fingerprint(record, reading, start),
+            "public_id": public_id, "measurement_id": public_ids[0],
+            "fingerprint": _fingerprint(record, reading, start),
             **_written(record), **_understood(record, reading), **_compared(record, reading),
-            **timed(start, end, _analyte_of(reading)), **keeping,
+            **timed(start, end, _analyte_of(reading)), "session_id": "", **keeping,
         })  # fmt: skip
 
 
 def _row(columns: dict[str, Any]) -> HealthRecord:
     # In the order of the fields: a model takes twice as long by their names.
-    return HealthRecord(*map(columns.get, _COLUMNS))
+    columns |= {"id": None, "subject_id": None}
+    return HealthRecord(*[columns[name] for name in _COLUMNS])
 
 
 def _refuse(path: str, field: str, problem: str) -> InvalidRequestError:

@@ -125,7 +125,7 @@ class HealthRecord(models.Model):
     objects = HealthRecordQuerySet.as_manager()
 
     class Meta:
-        # Every index is work for every reading that goes in. A constraint makes one, a unique field a second one for LIKE.
+        # Every index is work for each reading that goes in: a unique field would make a second one, for LIKE.
         constraints = [
             models.UniqueConstraint(fields=["public_id"], name="health_record_public_id"),
             models.UniqueConstraint(fields=["subject", "fingerprint"], name="health_record_once"),
@@ -139,7 +139,9 @@ class HealthRecord(models.Model):
                 name="health_record_by_analyte",
             ),
             models.Index(
-                fields=["subject", "name", "local_date", "instant"], condition=Q(analyte=""), name="health_record_by_name"
+                fields=["subject", "name", "local_date", "instant"],
+                condition=Q(analyte=""),
+                name="health_record_by_name",
             ),
             models.Index(fields=["expires_at"], condition=Q(expires_at__isnull=False), name="health_record_by_expiry"),
             models.Index(

@@ -1,4 +1,4 @@
-"""A written record's reference limits, and how a number lies to limits. Which rows they go into is in interpretation.py."""
+"""A written record's reference limits, and how a number lies to them. The rows are made in interpretation.py."""
 
 import math
 from dataclasses import replace

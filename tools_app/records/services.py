@@ -16,6 +16,7 @@ from tools_app.records.bulk import insert_readings
 from tools_app.records.clinical import ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.interpretation import fingerprinted, interpret
 from tools_app.records.models import HealthRecord, HealthRecordQuerySet, RecordRemoval, Retention
+from tools_app.records.pressures import SIDES, set_apart
 from tools_app.records.selectors import named_exactly
 
 
@@ -71,6 +72,7 @@ def ingest(account_id: int, user: str, batch: Batch, now: datetime) -> Ingested:
 def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime) -> Ingested:
     """Keeps interpreted rows, all for the same time. The caller holds the Subject's lock in its transaction."""
     fresh = _without_known(fingerprinted(rows, subject), subject, now)
+    set_apart(fresh)
     insert_readings(fresh)
     standardized = sum(1 for row in fresh if row.loinc_code)
     return Ingested(ingested=len(fresh), standardized=standardized, duplicates=len(rows) - len(fresh))
@@ -79,7 +81,7 @@ def keep_readings(subject: Subject, rows: Sequence[HealthRecord], now: datetime)
 def _without_known(rows: list[HealthRecord], subject: Subject, now: datetime) -> list[HealthRecord]:
     """The rows that are not kept yet. Those that are live on for as long as this batch asks; expired ones make room."""
     stored = HealthRecord.objects.filter(subject=subject, fingerprint__in=[row.fingerprint for row in rows])
-    known = list(stored.only("fingerprint", "retention", "expires_at", "session_id"))
+    known = list(stored.only("fingerprint", "public_id", "measurement_id", "retention", "expires_at", "session_id"))
     expired = {record.pk for record in known if record.expires_at and record.expires_at <= now}
     if expired:
         HealthRecord.objects.filter(pk__in=expired).delete()
@@ -94,6 +96,8 @@ def _keep_longer(records: list[HealthRecord], rows: list[HealthRecord]) -> None:
     # Every row of a batch is kept for the same time.
     keeping = {name: getattr(rows[0], name) for name in ("retention", "session_id", "expires_at")}
     HealthRecord.objects.filter(pk__in=[record.pk for record in records]).update(**keeping)
+    # What stays longer than the first row of its measurement stays by itself.
+    HealthRecord.objects.bulk_update(set_apart(records), ["measurement_id"])
 
 
 def _outlasts(new: HealthRecord, old: HealthRecord) -> bool:
@@ -156,8 +160,11 @@ def _measured_with(subject: Subject, public_id: str) -> HealthRecordQuerySet:
 
 
 def delete_by_indicator(subject: Subject, indicator: str, now: datetime) -> int:
-    """Deletes the records with this whole written name or code; the number of visible ones that are gone."""
-    return _delete(subject, now, named_exactly(HealthRecord.objects.all(), indicator))
+    """Deletes the records with this whole written name or code, of a blood pressure both; the visible ones gone."""
+    named = named_exactly(HealthRecord.objects.filter(subject=subject), indicator)
+    measurements = list(named.filter(analyte__in=SIDES).values_list("measurement_id", flat=True))
+    pressures = HealthRecord.objects.filter(analyte__in=SIDES, measurement_id__in=measurements)
+    return _delete(subject, now, pressures, named.exclude(measurement_id__in=measurements))
 
 
 def delete_all(subject: Subject, now: datetime) -> int:
