@@ -67,7 +67,7 @@ class SubjectView(AsyncApiView):
         if zone is None and name is None:
             message = "Say what to change: time_zone or display_name."
             raise InvalidRequestError(message, code="missing_required_parameter")
-        return _shown(await in_thread(change_subject, _account_id(request), user, zone, name))
+        return _shown(await in_thread(change_subject, _account_id(request), user, zone, name, timezone.now()))
 
     @described.erase_subject
     async def delete(self, request: Request, **_: str) -> HttpResponseBase:

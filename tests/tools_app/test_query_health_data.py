@@ -49,6 +49,59 @@ def test_latest_is_in_one_unit_and_as_written(ann: Person) -> None:
     assert reading["value"] == pytest.approx(97 / MMOL, abs=1e-5)
 
 
+def by_watch_and_phone(person: Person) -> None:
+    """Two days that both counted, one that the phone alone did: 9,000, 8,200 and 3,000 steps."""
+    for source, day, counts in (
+        ("watch", "2026-06-01", (4000, 5000)),
+        ("phone", "2026-06-01", (3000, 3100)),
+        ("watch", "2026-06-02", (700,)),
+        ("phone", "2026-06-02", (8000, 200)),
+        ("phone", "2026-06-03", (3000,)),
+    ):
+        hours = range(8, 8 + len(counts))
+        person.has(
+            *(
+                record("steps", count, "steps", f"{day}T{hour:02}:00:00Z", source=source)
+                for hour, count in zip(hours, counts, strict=True)
+            )
+        )
+
+
+def test_what_a_watch_and_a_phone_counted_is_not_added_up(ann: Person) -> None:
+    by_watch_and_phone(ann)
+    result = ann.one(indicators=["steps"], operation="aggregate", group_by="day")
+    assert (result["sum"], result["sum_counts_one_source_a_day"], result["count"]) == (20_200, True, 8)
+    assert [group["sum"] for group in result["groups"]] == [9_000, 8_200, 3_000]
+
+
+PERIODS = ["week", "month", "quarter", "year", "weekpart", "daypart"]
+
+
+@pytest.mark.parametrize("group_by", PERIODS)
+def test_nor_in_any_period(ann: Person, group_by: str) -> None:
+    by_watch_and_phone(ann)
+    (group,) = ann.one(indicators=["steps"], operation="aggregate", group_by=group_by)["groups"]
+    assert group["sum"] == 20_200
+
+
+@pytest.mark.parametrize("group_by", ["day", *PERIODS])
+def test_every_period_has_its_percentile(ann: Person, group_by: str) -> None:
+    ann.has(*(record(value=60 + n, time=f"2026-06-01T0{n}:00:00Z") for n in range(5)))
+    (group,) = ann.one(indicators=["weight"], operation="aggregate", group_by=group_by, percentile=25)["groups"]
+    assert group["percentile"] == 61
+
+
+@pytest.mark.parametrize("period", ["2026-06-03", "2026-06-01"])
+def test_one_source_s_sum_is_all_it_counted(ann: Person, period: str) -> None:
+    by_watch_and_phone(ann)
+    ann.has(record("weight", 60, "kg", "2026-06-03", source="a"), record("weight", 61, "kg", "2026-06-03", source="b"))
+    steps = ann.one(indicators=["steps"], operation="aggregate", start=period, end=period)
+    assert steps["sum"] == {"2026-06-03": 3_000, "2026-06-01": 9_000}[period]
+    assert ("sum_counts_one_source_a_day" in steps) == (period == "2026-06-01")
+    weight = ann.one(indicators=["weight"], operation="aggregate")
+    assert (weight["sum"], "sum_counts_one_source_a_day" in weight) == (121, False)
+
+
 def test_readings_come_newest_first_in_pages(ann: Person) -> None:
     ann.has(*(record(value=60 + index, time=str(day)) for index, day in enumerate(days(7))))
     first = ann.ask(indicators=["weight"], operation="readings", limit=3)

@@ -5,6 +5,7 @@ what PostgreSQL and SQLite share.
 """
 
 from collections.abc import Iterator
+from datetime import date, datetime
 from string import Formatter
 from typing import Any
 
@@ -28,6 +29,13 @@ def select(sql: str, **sources: Source) -> list[tuple[Any, ...]]:
         cursor.execute("".join(text), parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     return rows
+
+
+def as_period(value: Any) -> Any:
+    """A calendar period as the ORM gives it: what ``select`` gives of an expression over dates is a text or a time."""
+    if isinstance(value, str):
+        return date.fromisoformat(value[:10])
+    return value.date() if isinstance(value, datetime) else value
 
 
 def _parts(sql: str, sources: dict[str, Source]) -> Iterator[tuple[str, list[Any]]]:

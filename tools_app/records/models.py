@@ -135,7 +135,7 @@ class HealthRecord(models.Model):
             # With all that figures are made of, so that the rows themselves need not be read.
             models.Index(
                 fields=["subject", "analyte", "local_date", "instant"],
-                include=["id", "day", "canonical_number", "comparator", "abnormal", "expires_at"],
+                include=["id", "day", "canonical_number", "comparator", "abnormal", "expires_at", "source"],
                 name="health_record_by_analyte",
             ),
             models.Index(
@@ -161,7 +161,7 @@ class HealthRecord(models.Model):
 class RecordRemoval(models.Model):
     """That records of a Subject were deleted, for whoever has kept what they said: which ones is seen by looking.
 
-    ``erased``: the Subject itself is gone. ``share_id``: no record went, but this share of the Subject's was revoked.
+    ``erased``: the Subject itself is gone. ``share_id``: no record went, but this share was revoked or ends earlier.
     ``owner_id`` and ``share_id`` are plain numbers, since the note outlives what they name.
     """
 

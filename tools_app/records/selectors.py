@@ -99,11 +99,11 @@ def holds(share: Share, now: datetime) -> bool:
     return (share.start is None or share.start <= today) and (share.end is None or today <= share.end)
 
 
-def end_of(share: Share) -> datetime | None:
-    """When the share stops to hold by itself; ``None`` for never."""
+def end_of(share: Share, time_zone: str) -> datetime | None:
+    """When the share stops to hold by itself, in the zone of the Subject who shares; ``None`` for never."""
     if share.end is None:
         return None
-    return datetime.combine(share.end + timedelta(days=1), time.min, tzinfo=ZoneInfo(share.subject.time_zone))
+    return datetime.combine(share.end + timedelta(days=1), time.min, tzinfo=ZoneInfo(time_zone))
 
 
 def shares_of(subject: Subject) -> Sequence[Share]:

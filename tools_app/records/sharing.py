@@ -1,6 +1,6 @@
 """Writes of shares, each with its line in the audit: grants, revocations, and the looks that tools have."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 
 from django.db import transaction
@@ -8,6 +8,7 @@ from django.db import transaction
 from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.services import lock_subject
 from tools_app.records.models import RecordRemoval, Share, ShareEvent
+from tools_app.records.selectors import end_of
 
 
 @transaction.atomic
@@ -50,11 +51,27 @@ def note_access(shares: Iterable[Share], tool: str, now: datetime) -> None:
     _note(shares, ShareEvent.Action.ACCESSED, now, tool)
 
 
+def ends_of_given(subject: Subject) -> dict[int, datetime]:
+    """When the shares that the Subject gave end by themselves in its time zone, by key."""
+    given = Share.objects.filter(subject=subject, end__isnull=False)
+    return {share.pk: end for share in given if (end := end_of(share, subject.time_zone))}
+
+
+def note_earlier_ends(subject: Subject, before: Mapping[int, datetime], now: datetime) -> None:
+    """Notes, for whoever has kept what was seen through them, which shares end earlier than ``before``."""
+    after = ends_of_given(subject)
+    _note_ended([(subject.pk, key) for key, end in before.items() if key in after and after[key] < end], now)
+
+
+def _note_ended(shares: Iterable[tuple[int, int]], now: datetime) -> None:
+    RecordRemoval.objects.bulk_create(
+        RecordRemoval(owner_id=owner_id, share_id=share_id, removed_at=now) for owner_id, share_id in shares
+    )
+
+
 def _revoke(shares: list[Share], now: datetime) -> None:
     _note(shares, ShareEvent.Action.REVOKED, now)
-    RecordRemoval.objects.bulk_create(
-        RecordRemoval(owner_id=share.subject_id, share_id=share.pk, removed_at=now) for share in shares
-    )
+    _note_ended([(share.subject_id, share.pk) for share in shares], now)
     Share.objects.filter(pk__in=[share.pk for share in shares]).delete()
 
 

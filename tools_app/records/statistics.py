@@ -16,7 +16,8 @@ from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, QuerySet, S
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, ExtractHour, RowNumber, TruncMonth, TruncQuarter, TruncYear
 
-from tools_app.records.derived import select
+from tools_app.records.additive import are_several, sources_of, total_by_day, totals_by_day
+from tools_app.records.derived import as_period, select
 from tools_app.records.models import NEWEST_FIRST, OLDEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision
 from tools_app.records.series import Series
 
@@ -79,6 +80,7 @@ class Summary:
     number that cannot be. ``without_unit`` of them have a number, but no unit that says how much it is.
     ``lower_bound`` and ``upper_bound`` are the excluded readings that may well lie beyond ``minimum`` and ``maximum``.
     ``low``, ``high`` and ``checked`` count readings below, above and held against their reference range.
+    ``counted_once`` is the total in which of each day one source counts, where that is less (records/additive.py).
     """
 
     count: int
@@ -96,6 +98,7 @@ class Summary:
     first_expiry: datetime | None
     line: Line | None = None
     without_unit: int = 0
+    counted_once: float | None = None
     lower_bound: HealthRecord | None = None
     upper_bound: HealthRecord | None = None
 
@@ -128,10 +131,16 @@ def summarise(readings: Readings, *, with_line: bool = False) -> Summary:
         checked=row["checked"],
         first_expiry=row["first_expiry"],
         line=_line(row) if with_line else None,
+        counted_once=_counted_once(readings, row),
         without_unit=_without_unit(readings.records) if excluded else 0,
         lower_bound=_below(readings.records, minimum) if excluded else None,
         upper_bound=_above(readings.records, maximum) if excluded else None,
     )
+
+
+def _counted_once(readings: Readings, row: Mapping[str, Any]) -> float | None:
+    total = total_by_day(readings.usable) if are_several(row) else None
+    return total if total is not None and total < row["total"] else None
 
 
 def _figures(series: Series, centre: HealthRecord, *, with_line: bool) -> dict[str, Any]:
@@ -153,6 +162,7 @@ def _figures(series: Series, centre: HealthRecord, *, with_line: bool) -> dict[s
         "high": counted(Q(abnormal="high")),
         "checked": counted(Q(abnormal__gt="")),
         "first_expiry": Min("expires_at"),
+        **sources_of(series.analyte),
     }
     if with_line:
         figures |= {"days": _sum(x, used), "day_squares": _sum(x * x, used), "products": _sum(x * y, used)}
@@ -222,7 +232,7 @@ def percentiles_by(usable: QuerySet[Any, Any], wanted: Sequence[float]) -> dict[
         rows = select(f"SELECT period, {found} FROM {{readings}} r GROUP BY period", readings=numbers, **parts)
     else:
         rows = _percentiles_by_place(numbers, parts)
-    return {row[0]: list(row[1:]) for row in rows}
+    return {as_period(row[0]): list(row[1:]) for row in rows}
 
 
 def _percentiles_by_place(numbers: QuerySet[Any, Any], parts: Mapping[str, float]) -> list[tuple[Any, ...]]:
@@ -300,7 +310,10 @@ def _period(group_by: GroupBy, zone: ZoneInfo) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Aggregates of one period; ``period`` is its first day, or the number of a weekday or part."""
+    """Aggregates of one period; ``period`` is its first day, or the number of a weekday or part.
+
+    In ``total`` of each day one source counts (records/additive.py).
+    """
 
     period: date | int
     count: int
@@ -340,10 +353,14 @@ def by_period(
             shifted=_sum(shifted),
             squares=_sum(shifted * shifted),
             matching=counted(Q(pk__isnull=False) if matching is None else matching),
+            **sources_of(readings.series.analyte),
         )
         .order_by("-period")[: most + 1]
     )
     found = {} if percentile is None else percentiles_by(grouped(readings.usable, group_by, zone), [percentile])
+    if any(map(are_several, rows)):
+        once = totals_by_day(grouped(readings.usable.order_by(), group_by, zone))
+        rows = [row | {"total": once.get(row["period"], row["total"])} for row in rows]
     groups = [_group(row, group_by, found) for row in rows[:most][::-1]]
     return groups, len(rows) > most
 

@@ -1,6 +1,7 @@
 """Writes of what a Subject itself is: its name for others, and its time zone, which decides the days of its records."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,22 +13,28 @@ from mirobody_site.tenancy.services import lock_subject
 from tools_app.records import clinical_times, times
 from tools_app.records.clinical import ClinicalRecord
 from tools_app.records.models import HealthRecord
+from tools_app.records.sharing import ends_of_given, note_earlier_ends
 
 CHUNK = 500
 
 
 @transaction.atomic
-def change_subject(account_id: int, user: str, time_zone: str | None, display_name: str | None) -> Subject:
+def change_subject(
+    account_id: int, user: str, time_zone: str | None, display_name: str | None, now: datetime
+) -> Subject:
     """Changes what is given, of the account's Subject ``user``, who is made when missing.
 
     ``time_zone`` is a name of the IANA database. Another zone moves the Subject's readings and clinical records to the
-    days on which they are there; what is dated alone stays on its date.
+    days on which they are there; what is dated alone stays on its date. A share that then ends earlier takes along what
+    was seen through it, since that is known to last until the old end.
     """
     subject = lock_subject(account_id, user)
     if display_name is not None:
         subject.display_name = display_name
     if time_zone is not None and time_zone != subject.time_zone:
+        ends = ends_of_given(subject)
         subject.time_zone = time_zone
+        note_earlier_ends(subject, ends, now)
         _move_readings(subject, ZoneInfo(time_zone))
         _move_clinical_records(subject, ZoneInfo(time_zone))
     subject.save(update_fields=["display_name", "time_zone"])

@@ -96,7 +96,7 @@ def shares_for(context: ToolContext) -> list[Share]:
 
 def used_through(share: Share, count: int, ids: Sequence[str] = (), expires_at: datetime | None = None) -> RecordsUsed:
     """What was seen through a share, which goes with it."""
-    expiries = [moment for moment in (expires_at, end_of(share)) if moment]
+    expiries = [moment for moment in (expires_at, end_of(share, share.subject.time_zone)) if moment]
     return RecordsUsed(share.subject_id, count, tuple(ids), min(expiries, default=None), share.pk)
 
 

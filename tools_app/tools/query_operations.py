@@ -155,12 +155,13 @@ def _nearest_day(asked: Asked, day: date) -> list[HealthRecord]:
 def figures(asked: Asked, among: Readings, summary: Summary) -> dict[str, Any]:
     """The aggregates that every operation over figures tells."""
     scale = asked.scale
-    return heading(asked, summary.count) | {
+    total = summary.total if summary.counted_once is None else summary.counted_once
+    told = heading(asked, summary.count) | {
         "average": scale.value(summary.average),
         "standard_deviation": scale.difference(summary.deviation),
         "minimum": landmark(summary.minimum, scale),
         "maximum": landmark(summary.maximum, scale),
-        "sum": scale.total(summary.total, summary.used),
+        "sum": scale.total(total, summary.used),
         "first": landmark(summary.first, scale),
         "last": landmark(summary.last, scale),
         "excluded": summary.excluded,
@@ -168,6 +169,7 @@ def figures(asked: Asked, among: Readings, summary: Summary) -> dict[str, Any]:
         "maybe_lower": bound(summary.lower_bound, scale),
         "maybe_higher": bound(summary.upper_bound, scale),
     }
+    return told if summary.counted_once is None else told | {"sum_counts_one_source_a_day": True}
 
 
 def aggregate(asked: Asked) -> Answered:

@@ -33,10 +33,11 @@ DESCRIPTION = (
     "Numbers come in one unit per indicator, given as `unit`, whatever unit they were written in; `text` is what was "
     "written. A reading with a `comparator` is only a bound and never enters a figure; `excluded` counts such readings "
     "and those without a usable number, `without_unit` those of them with a number but no unit that compares, and "
-    "`maybe_lower` and `maybe_higher` name a bound that may lie beyond the "
-    "extremes. `not_found` names what this person has no readings of, `no_data_in_range` what exists but not between "
-    "start and end. State only figures that are in the result. When `truncated` is true, go on with `next_offset`, or, "
-    "if that is null, ask for fewer indicators or a shorter time."
+    "`maybe_lower` and `maybe_higher` name a bound that may lie beyond the extremes. A `sum` of steps, distance, "
+    "energy, sleep or exercise takes of each day only the source that tells most, so that a watch and a phone are not "
+    "added up (`sum_counts_one_source_a_day`). `not_found` names what this person has no readings of, "
+    "`no_data_in_range` what exists but not between start and end. State only figures that are in the result. When "
+    "`truncated` is true, go on with `next_offset`, or, if that is null, ask for fewer indicators or a shorter time."
 )
 
 

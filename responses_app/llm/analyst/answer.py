@@ -381,12 +381,16 @@ def _span(part: Part, result: Result, say: Wording) -> str:
     )
 
 
+_ONE_SOURCE = (" (of each day the source that counted most)", "（同一天有多个来源时取最多者）")
+
+
 def _figure(measure: Measure, result: Result, say: Wording) -> str:
     value: Callable[[float | None], str] = lambda number: say.value(number, result.unit, result.indicator)  # noqa: E731
     if measure is Measure.AVERAGE:
         return say.pick(f"average {value(result.average)}", f"平均 {value(result.average)}")
     if measure is Measure.SUM:
-        return say.pick(f"total {value(result.total)}", f"合计 {value(result.total)}")
+        en, zh = _ONE_SOURCE if result.total_is_of_one_source else ("", "")
+        return say.pick(f"total {value(result.total)}{en}", f"合计 {value(result.total)}{zh}")
     if measure is Measure.COUNT:
         return f"**{say.readings(result.count)}**"
     point, en, zh = {

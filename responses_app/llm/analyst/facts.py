@@ -46,6 +46,7 @@ class Result:
     maximum: Point | None = None
     first: Point | None = None
     last: Point | None = None
+    total_is_of_one_source: bool = False
     excluded: int = 0
     without_unit: int = 0
     maybe_lower: Point | None = None
@@ -125,6 +126,7 @@ def _result(raw: Mapping[str, Any]) -> Result:
         readings=_points(raw.get("readings")),
         average=_number(raw.get("average")),
         total=_number(raw.get("sum")),
+        total_is_of_one_source=raw.get("sum_counts_one_source_a_day") is True,
         minimum=_point(raw.get("minimum")),
         maximum=_point(raw.get("maximum")),
         first=_point(raw.get("first")),

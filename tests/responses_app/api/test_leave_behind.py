@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from django.utils import timezone
 
 from responses_app.models import RecordSource, Response
@@ -173,6 +174,25 @@ def test_a_share_that_ends_takes_what_it_showed(api: httpx.Client, script: Scrip
     assert source.expires_at == midnight
     move_expiry(response["id"])
     assert results(retrieve(api, response["id"])) == [GONE]
+
+
+@pytest.mark.parametrize(
+    ("zone", "end", "stays"),
+    [
+        ("Pacific/Kiritimati", 3, False),
+        ("America/Los_Angeles", 3, True),
+        ("Pacific/Kiritimati", None, True),
+    ],
+)
+def test_a_share_that_ends_earlier_in_another_zone_takes_what_it_showed(
+    api: httpx.Client, script: Script, zone: str, end: int | None, stays: bool
+) -> None:
+    write_record(api, "ferritin", "51.5 ng/mL", user="marvin")
+    days = {} if end is None else {"end": (timezone.now().date() + timedelta(days=end)).isoformat()}
+    share(api, "marvin", "ann", **days)
+    response = asked(api, script, THEIRS, user="ann")
+    assert api.patch("/v1/subjects/marvin", json={"time_zone": zone}).status_code == 200
+    assert results(retrieve(api, response["id"])) == (results(response) if stays else [GONE])
 
 
 def test_a_deleted_clinical_record_takes_its_results_along(
