@@ -12,7 +12,7 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from django.db import connection
-from django.db.models import Avg, Count, F, FloatField, Max, Min, Q, QuerySet, Sum, Value, Window
+from django.db.models import Avg, Count, F, FloatField, IntegerField, Max, Min, Q, QuerySet, Sum, Value, Window
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, ExtractHour, RowNumber, TruncMonth, TruncQuarter, TruncYear
 
@@ -304,7 +304,8 @@ def _period(group_by: GroupBy, zone: ZoneInfo) -> Any:
         case "weekpart":
             return weekday / Value(SATURDAY)
         case "daypart":
-            hour = ExtractHour("instant", tzinfo=zone)
+            # PostgreSQL extracts decimals, which do not divide into whole numbers.
+            hour = Cast(ExtractHour("instant", tzinfo=zone), IntegerField())
             return hour / Value(NOON) + hour / Value(EVENING)
 
 
