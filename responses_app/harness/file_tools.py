@@ -6,14 +6,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
-import re2
-
 from responses_app.engine.ports import ToolOutcome
 from responses_app.harness.file_space import FileSpace
 from responses_app.harness.paths import (
     PATH_SCHEMA,
     RECORDS,
-    Expression,
     compiled,
     is_record,
     is_within,
@@ -30,6 +27,8 @@ MAX_CHARACTERS = 40_000
 MAX_MATCHES = 100
 MATCH_CHARACTERS = 300
 SEARCHED_CHARACTERS = 20_000_000
+SEARCHED_LINES = 100_000
+"""The expression is begun anew at each line, which costs more than its characters when lines are short."""
 PATTERN_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 500}
 
 
@@ -208,21 +207,21 @@ def _glob(files: Files, arguments: Arguments) -> ToolOutcome:
 
 
 def _grep(files: Files, arguments: Arguments) -> ToolOutcome:
-    pattern = arguments["pattern"]
-    expression = compiled(pattern if arguments.get("regex") else re2.escape(pattern))
+    holds = _finder(arguments["pattern"], is_expression=bool(arguments.get("regex")))
     folder = _folder(arguments)
     meant = matcher(arguments["glob"], folder) if "glob" in arguments else None
     matches: list[dict[str, Any]] = []
     used: list[RecordsUsed] = []
-    searched = 0
+    searched, lines_left = 0, SEARCHED_LINES
     for path, content, records in files.texts(folder):
         if meant and not meant.fullmatch(path):
             continue
-        searched += len(content)
-        found = list(islice(_matches(expression, path, content), MAX_MATCHES + 1 - len(matches)))
+        lines = content.splitlines()
+        found = list(islice(_matches(holds, path, lines[:lines_left]), MAX_MATCHES + 1 - len(matches)))
+        searched, lines_left = searched + len(content), max(0, lines_left - len(lines))
         matches += found
         used += records if found else ()
-        if len(matches) > MAX_MATCHES or searched > SEARCHED_CHARACTERS:
+        if len(matches) > MAX_MATCHES or searched > SEARCHED_CHARACTERS or not lines_left:
             return _found(matches[:MAX_MATCHES], used, truncated=True)
     return _found(matches, used, truncated=False)
 
@@ -232,7 +231,15 @@ def _found(matches: list[dict[str, Any]], used: list[RecordsUsed], truncated: bo
     return ToolOutcome({"matches": matches, "truncated": truncated}, records=merged(used), own_words=own_words)
 
 
-def _matches(expression: Expression, path: str, content: str) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(content.splitlines(), 1):
-        if expression.search(line):
+def _finder(pattern: str, is_expression: bool) -> Callable[[str], bool]:
+    """Whether a line holds the text, or a match of the expression."""
+    if not is_expression:
+        return lambda line: pattern in line
+    expression = compiled(pattern)
+    return lambda line: expression.search(line) is not None
+
+
+def _matches(holds: Callable[[str], bool], path: str, lines: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, 1):
+        if holds(line):
             yield {"path": path, "line": number, "text": line[:MATCH_CHARACTERS]}

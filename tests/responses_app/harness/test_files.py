@@ -163,6 +163,14 @@ def test_a_pattern_cannot_blow_up(uses: Uses, capfd: pytest.CaptureFixture[str])
     assert "unclosed-secret" not in "".join(capfd.readouterr())
 
 
+def test_a_file_of_lines_alone_holds_nobody_up(api: httpx.Client, script: Script) -> None:
+    lines = "\n" * (MAX_FILE_BYTES - 5) + "last\n"
+    greps = [Call("grep", {"pattern": pattern, "regex": True}) for pattern in ("x", "^last$", "(a|aa)+$")]
+    mark = script(Step(calls=[write("/a", lines)]), Step(calls=greps), Step(text=["Done."]))
+    _, *found = create(api, input=f"Work {mark}")["tool_steps"]
+    assert [step["result"] for step in found] == [{"matches": [], "truncated": True}] * 3
+
+
 def test_many_matches_are_cut(uses: Uses) -> None:
     response = uses(write("/a", "a\n" * 100_000), Call("grep", {"pattern": "a"}))
     assert len(result(response)["matches"]) == 100
