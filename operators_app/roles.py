@@ -24,6 +24,7 @@ _SUPPORT = (
     "responses_app.view_pendingcall",
     "tenancy.view_subject",
     "tenancy.view_apikey",
+    "tenancy.view_usageofday",
 )
 _OPERATOR = (
     *_SUPPORT,

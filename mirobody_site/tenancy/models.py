@@ -45,6 +45,35 @@ class ApiKey(models.Model):
         return f"{self.prefix}…"
 
 
+class UsageOfDay(models.Model):
+    """What an account's turns about one Subject used on one day, by the key they came with.
+
+    ``subject_number`` is the Subject's id as a plain number (0: never written to), which names nobody once that is
+    erased. ``cached_tokens`` are a part of ``input_tokens``, ``reasoning_tokens`` of ``output_tokens``.
+    """
+
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+")
+    subject_number = models.BigIntegerField()
+    day = models.DateField()
+    turns = models.BigIntegerField(default=0)
+    model_calls = models.BigIntegerField(default=0)
+    input_tokens = models.BigIntegerField(default=0)
+    cached_tokens = models.BigIntegerField(default=0)
+    output_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+    cost_micro_usd = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name_plural = "usage of days"
+        constraints = [
+            models.UniqueConstraint(fields=["account", "day", "api_key", "subject_number"], name="usage_once_a_day"),
+        ]
+
+    def __str__(self) -> str:
+        return f"Usage {self.pk}"
+
+
 class Subject(models.Model):
     """One isolated person of an account, named by the caller's ``user`` value.
 

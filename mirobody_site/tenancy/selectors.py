@@ -10,7 +10,7 @@ UTC = ZoneInfo("UTC")
 
 def find_live_key(secret: str) -> ApiKey | None:
     """The key with this secret and its account, or ``None`` when unknown or revoked or the account is not active."""
-    live = ApiKey.objects.select_related("account").filter(revoked_at=None, account__is_active=True)
+    live = ApiKey.objects.select_related("account__profile").filter(revoked_at=None, account__is_active=True)
     return live.filter(secret_hash=secret_hash(secret)).first()
 
 

@@ -1,5 +1,5 @@
 """The pages of the admin, one module for each kind of thing."""
 
-from operators_app.admin import accounts, audit, keys, records, responses, subjects
+from operators_app.admin import accounts, audit, keys, records, responses, subjects, usage
 
-__all__ = ["accounts", "audit", "keys", "records", "responses", "subjects"]
+__all__ = ["accounts", "audit", "keys", "records", "responses", "subjects", "usage"]

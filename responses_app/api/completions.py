@@ -14,7 +14,7 @@ from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from responses_app.api import described
 from responses_app.api.answers import event_stream, joined, rendered
-from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
+from responses_app.api.reading import TOOL_NAMES, is_strict, key_of, wants_side_channel
 from responses_app.protocol.completion_chunks import CompletionChunks
 from responses_app.protocol.completions import CompletionRequest, completion, parse_completion_request
 from responses_app.protocol.request import parse_request
@@ -48,7 +48,7 @@ def _read(request: Request) -> tuple[str | None, CompletionRequest]:
 def _accepted(request: Request, user: str | None, asked: CompletionRequest) -> TurnOrder:
     try:
         parsed = parse_request(asked.as_response(), TOOL_NAMES)
-        return accept(account_of(request), user, parsed, wants_side_channel(request, parsed))
+        return accept(key_of(request), user, parsed, wants_side_channel(request, parsed))
     except InvalidRequestError as error:
         if error.param is not None and error.param.startswith("input"):
             # Every message became one item, and every part one part.

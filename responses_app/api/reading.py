@@ -11,9 +11,14 @@ from tools_app.registry import DOMAIN_TOOL_NAMES, RESERVED_NAMES
 TOOL_NAMES = ToolNames(reserved=RESERVED_NAMES, domain=DOMAIN_TOOL_NAMES)
 
 
+def key_of(request: Request) -> ApiKey:
+    """The key that the request carries."""
+    return cast(ApiKey, request.auth)
+
+
 def account_of(request: Request) -> int:
     """The account whose key the request carries."""
-    return cast(ApiKey, request.auth).account_id
+    return key_of(request).account_id
 
 
 def is_strict(request: Request) -> bool:

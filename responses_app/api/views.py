@@ -15,7 +15,7 @@ from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_objec
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api import described
 from responses_app.api.answers import event_stream, joined, rendered
-from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, wants_side_channel
+from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, key_of, wants_side_channel
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.protocol.request import parse_request
@@ -106,7 +106,7 @@ def _accepted(request: Request) -> TurnOrder:
     body = read_json_object(request)
     user = named_user(request, body.get("user"))
     parsed = parse_request(body, TOOL_NAMES, strict=is_strict(request))
-    return accept(account_of(request), user, parsed, wants_side_channel(request, parsed))
+    return accept(key_of(request), user, parsed, wants_side_channel(request, parsed))
 
 
 def _user_of_action(request: Request) -> str | None:

@@ -112,6 +112,7 @@ class UnpreparedTurn:
         self._assembly = Assembly(response, side_channel, None)
         self.added: list[Entry] = []
         self.records_used: list[tuple[str, Sequence[RecordsUsed]]] = []
+        self.model_calls = 0
         self.ending = ending
 
     def events(self) -> Iterator[list[Event]]:
@@ -150,6 +151,11 @@ class RunningTurn(ABC):
         except Exception:
             log.exception("turn failed")
             self.ending = Failed(ServerError())
+
+    @property
+    def model_calls(self) -> int:
+        """How often a model was asked, in sub-turns too."""
+        return self._turn.tally.calls
 
     @property
     def records_used(self) -> list[tuple[str, Sequence[RecordsUsed]]]:

@@ -32,12 +32,13 @@ class Tally:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.input = self.output = self.cached = self.reasoning = 0
+        self.calls = self.input = self.output = self.cached = self.reasoning = 0
         self.estimated = False
 
     def add(self, used: UsageReported, estimated: bool) -> None:
         """One model call."""
         with self._lock:
+            self.calls += 1
             self.input += used.input_tokens
             self.output += used.output_tokens
             self.cached += used.cached_tokens

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from mirobody_site.tenancy.models import Subject
+from mirobody_site.tenancy.models import ApiKey, Subject
 from responses_app.models.conversation import Conversation
 
 RUNNING = ("queued", "in_progress")
@@ -40,6 +40,7 @@ class Response(models.Model):
 
     id = models.CharField(primary_key=True, max_length=37)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+", db_index=False)
     subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="responses")
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="responses")
     previous = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continuations")

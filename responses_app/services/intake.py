@@ -11,8 +11,10 @@ from django.utils import timezone
 
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.log_context import current_request_id
+from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
+from mirobody_site.tenancy.usage import check_cap
 from responses_app.models import Conversation, PendingCall, Response
 from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest, check_tool_choice
@@ -28,15 +30,17 @@ from responses_app.services.turn_order import TurnOrder, request_from_row, reque
 from responses_app.streaming.backends import event_log, request_slots
 
 
-def accept(account_id: int, user: str | None, request: ResponseRequest, side_channel: bool) -> TurnOrder:
+def accept(key: ApiKey, user: str | None, request: ResponseRequest, side_channel: bool) -> TurnOrder:
     """Starts the turn of a validated request. From the return on its events can be read from the event log.
 
     Raises an ``ApiError`` for a request that does not fit the conversation it continues; then nothing is kept of it.
     """
+    check_cap(key)
     now = timezone.now()
     order = TurnOrder(
         response_id=new_response_id(),
-        account_id=account_id,
+        account_id=key.account_id,
+        api_key_id=key.pk,
         subject_id=None,
         user=user or None,
         created_at=int(now.timestamp()),
@@ -102,6 +106,7 @@ def _insert(order: TurnOrder, subject_id: int, place: Place, created_at: datetim
     Response.objects.create(
         pk=order.response_id,
         account_id=order.account_id,
+        api_key_id=order.api_key_id,
         subject_id=subject_id,
         conversation=conversation,
         previous=place.previous,

@@ -18,6 +18,7 @@ class TurnOrder:
 
     response_id: str
     account_id: int
+    api_key_id: int
     subject_id: int | None
     user: str | None
     created_at: int
@@ -46,6 +47,7 @@ def order_from_row(row: Response) -> TurnOrder:
     return TurnOrder(
         response_id=row.pk,
         account_id=row.account_id,
+        api_key_id=row.api_key_id,
         subject_id=row.subject_id,
         user=row.subject.user_key or None,
         created_at=int(row.created_at.timestamp()),

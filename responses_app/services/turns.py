@@ -29,6 +29,7 @@ from responses_app.services.leases import lease_end, leased, log_lifetime
 from responses_app.services.leave_behind import remember
 from responses_app.services.lifetimes import KEPT_EVENTS_SECONDS
 from responses_app.services.locking import lock_conversation_of
+from responses_app.services.metering import meter, meter_apart
 from responses_app.services.preparing import AnyTurn, prepared
 from responses_app.services.sessions import unlock
 from responses_app.services.turn_order import TurnOrder, order_from_json, order_from_row
@@ -207,8 +208,11 @@ def _stored_closing(order: TurnOrder, turn: AnyTurn, files: FileSpace) -> Closin
     closing = turn.close(turn.ending)
     try:
         if _stored_in_time(order, turn, closing, files):
+            if not order.request.store:
+                meter_apart(order, closing.response, turn.model_calls)
             return closing
         turn.ending = Cancelled()
+        meter_apart(order, closing.response, turn.model_calls)
     except DatabaseError:
         log.exception("response %s could not be stored", order.response_id)
         turn.ending = Failed(ServerError())
@@ -265,6 +269,9 @@ def _store(order: TurnOrder, turn: AnyTurn, closing: Closing, files: FileSpace) 
         unlock([order.response_id])
     if order.request.outputs:
         _settle_claim(order.response_id, ended_well)
+    if order.request.store:
+        # Last, since other turns of this day wait for the row.
+        meter(order, closing.response, turn.model_calls)
     return True
 
 

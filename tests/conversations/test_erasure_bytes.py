@@ -275,7 +275,7 @@ def test_erasing_a_subject(
     for response in (first, paused, resumed, waiting):
         assert_log_is_gone(response)
     assert stores.left() == set()
-    assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval"}
+    assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval", "tenancy_usageofday"}
     if erase is erase_over_http:
         sweep_expired()
     assert stores.left_to_the_byte() == set()
@@ -390,7 +390,7 @@ def test_erasing_a_subject_takes_its_clinical_records(
     create(api, input=script(Step(calls=lookups), Step(text=["Fine."])), user=markers["user"])
     assert stores.left() >= {"note", "code", "display", "user"}
     delete(api, f"/v1/subjects/{markers['user']}")
-    assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval"}
+    assert {table for table, _ in set(all_rows()) - before} == {"tools_app_recordremoval", "tenancy_usageofday"}
     sweep_expired()
     assert stores.left_to_the_byte() == set()
 
