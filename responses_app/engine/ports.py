@@ -77,8 +77,9 @@ class ModelCall:
     thinking: bool = True
 
 
-Refusable = Literal["tool_choice", "format"]
-"""What of a request can be asked for in another way when a provider refuses it."""
+Refusable = Literal["tool_choice", "format", "max_tokens"]
+"""What of a request can be asked for in another way when a provider refuses it; ``max_tokens`` by the back end itself.
+"""
 
 
 @dataclass(frozen=True, slots=True)

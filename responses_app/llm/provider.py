@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from itertools import count
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -40,6 +41,7 @@ class ChatCompletionsProvider:
         self._client = Client(endpoint_of(base_url), api_key, timeout)
         self._models = dict(models)
         self._api_key = api_key
+        self._newer_limits: set[str] = set()
 
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """One inference, see ``ModelBackend.stream``. Raises ``ProviderError`` for every fault of the provider."""
@@ -62,11 +64,26 @@ class ChatCompletionsProvider:
         self._client.finish(reply)
 
     def _reply(self, call: ModelCall, patience: Patience) -> Reply:
-        """A successful answer, its body still to come. Retries faults that may pass, as long as time is left."""
-        request = to_json(to_request(call, self._models[call.model]))
+        """A successful answer, its body still to come. Asks again where the token limit has another name."""
+        model = self._models[call.model]
+        request = to_request(call, model)
+        if model not in self._newer_limits:
+            try:
+                return self._persistent(call, request, patience)
+            except ProviderError as error:
+                if "max_tokens" not in error.about or "max_tokens" not in request:
+                    raise
+            self._newer_limits.add(model)
+        if "max_tokens" in request:
+            request["max_completion_tokens"] = request.pop("max_tokens")
+        return self._persistent(call, request, patience)
+
+    def _persistent(self, call: ModelCall, request: dict[str, Any], patience: Patience) -> Reply:
+        """A successful answer. Retries faults that may pass, as long as time is left."""
+        body = to_json(request)
         for retry in count():
             try:
-                return self._attempt(request, patience)
+                return self._attempt(body, patience)
             except ProviderError as error:
                 delay = _retry_delay(error, retry)
                 if delay is None or delay >= patience.left or _is_told_at_once(error, call):

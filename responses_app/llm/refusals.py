@@ -15,6 +15,8 @@ MAX_READ_BYTES = 16_384
 MAX_MESSAGE = 400
 
 _ABOUT: dict[Refusable, re.Pattern[str]] = {
+    # Models that take the newer name of the field alone say so.
+    "max_tokens": re.compile(r"max_completion_tokens"),
     "tool_choice": re.compile(r"tool.?choice|thinking|reasoning mode", re.IGNORECASE),
     "format": re.compile(
         r"response.?format|json.?schema|json.?object|json mode|structured|guided|grammar", re.IGNORECASE

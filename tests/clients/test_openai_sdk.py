@@ -15,6 +15,7 @@ from openai.types.responses import (
     ResponseIncompleteEvent,
     ResponseStreamEvent,
 )
+from pydantic import BaseModel
 
 from tests.support.process import ServerProcess
 from tests.support.upstream import Call, Cut, Step, Upstream
@@ -106,6 +107,41 @@ def test_handoff_resumed_by_replaying_the_output(scripted: OpenAI, upstream: Ups
         if item.type == "function_call"
     ]
     assert scripted.responses.create(input=history, **options).output_text == "Booked"
+
+
+class Vitals(BaseModel):
+    hr: int
+    note: str
+
+
+def test_parse_in_model_mode(scripted: OpenAI, upstream: Upstream) -> None:
+    mark = upstream.script("sdk-parse", Step(text=['{"hr": 61, ', '"note": "ok"}']))
+    options: dict[str, Any] = {"model": "mirobody-flash", "text_format": Vitals, "extra_body": {"mode": "model"}}
+    parsed = scripted.responses.parse(input=f"HR 61 {mark}", **options)
+    assert parsed.output_parsed == Vitals(hr=61, note="ok")
+    with scripted.responses.stream(input=f"HR 61 {mark}", **options) as stream:
+        assert stream.get_final_response().output_parsed == Vitals(hr=61, note="ok")
+
+
+def test_parse_of_a_call_in_model_mode(scripted: OpenAI, upstream: Upstream) -> None:
+    mark = upstream.script("sdk-parse-call", Step(calls=[Call("book_appointment", {"date": "2026-07-14"})]))
+    with scripted.responses.stream(
+        model="mirobody-flash", input=f"Go {mark}", tools=[BOOK], text_format=Vitals, extra_body={"mode": "model"}
+    ) as stream:
+        final = stream.get_final_response()
+    assert final.output_parsed is None
+    assert [item.type for item in final.output] == ["function_call"]
+
+
+def test_a_providers_faults_in_model_mode_raise(scripted: OpenAI, upstream: Upstream) -> None:
+    bare = {"mode": "model"}
+    refused = upstream.script("sdk-bare-400", Step(status=400), repeat_last=True)
+    with pytest.raises(openai.BadRequestError):
+        scripted.responses.create(model="mirobody-flash", input=refused, extra_body=bare)
+    limited = upstream.script("sdk-bare-429", Step(status=429, headers={"Retry-After": "7"}), repeat_last=True)
+    with pytest.raises(openai.RateLimitError) as fault:
+        scripted.responses.create(model="mirobody-flash", input=limited, extra_body=bare)
+    assert fault.value.response.headers["retry-after"] == "7"
 
 
 @pytest.mark.parametrize("status", [400, 401])

@@ -20,6 +20,7 @@ from responses_app.engine.ports import (
     TextDelta,
     ToolDefinition,
 )
+from responses_app.engine.tokens import first_tokens
 from responses_app.llm.analyst import replies
 from responses_app.llm.analyst.answer import answer_ask, failure_line
 from responses_app.llm.analyst.arguments import Filled, Material, asked_names, fill
@@ -87,9 +88,14 @@ class _Inference:
             self.text.append(replies.not_understood(self.say))
         if self.reasoning:
             yield [ReasoningDelta(self.reasoning)]
-        text = "\n\n".join(part for part in self.text if part)
+        whole = "\n\n".join(part for part in self.text if part)
+        most = self.call.sampling.max_output_tokens
+        text = whole if most is None else first_tokens(whole, most)
         for begin in range(0, len(text), _BATCH):
             yield [TextDelta(text[begin : begin + _BATCH])]
+        if text != whole:
+            yield [Stopped("length")]
+            return
         made: list[ModelEvent] = [
             CallMade(f"call_{len(self.call.entries)}_{i}", name, json.dumps(arguments, ensure_ascii=False))
             for i, (name, arguments) in enumerate(self.calls)

@@ -1,5 +1,6 @@
 """``mode: "model"`` (wire contract, section 9): one bare inference, the caller's words and tools alone, no state."""
 
+import secrets
 from typing import Any
 
 import httpx
@@ -76,6 +77,23 @@ def test_what_the_caller_asks_of_the_inference_is_passed_on(ask_bare: Ask, scrip
         "parallel_tool_calls": False,
     }
     assert passed_on.items() <= asked.body.items()
+
+
+def test_the_limit_has_another_name_with_some_models(
+    ask_bare: Ask, script: Script, upstream: Upstream, settings: Settings
+) -> None:
+    settings.LLM_MODEL_FLASH = f"newer-{secrets.token_hex(4)}"
+    refusal = {"error": {"message": "'max_tokens' is not supported with this model. Use 'max_completion_tokens'."}}
+    mark = script(
+        lambda request: (
+            Step(status=400, error_body=refusal) if "max_tokens" in request.body else Step(text=["So"], finish="length")
+        )
+    )
+    response = ask_bare(input=f"Hi {mark}", max_output_tokens=20)
+    assert response["incomplete_details"] == {"reason": "max_output_tokens"}
+    ask_bare(input=f"Hi {mark}", max_output_tokens=30)
+    limits = [request.body.get("max_completion_tokens") for request in upstream.requests(mark)]
+    assert limits == [None, 20, 30]
 
 
 def test_agent_mode_passes_none_of_it_on(ask: Ask, script: Script, upstream: Upstream) -> None:
@@ -157,6 +175,10 @@ class TestNoState:
         earlier = create(api, input="Hi")["id"]
         said = refused(api, {"mode": "model", "input": "Hi", field: earlier}, "unsupported_parameter", field)
         assert "replay" in said
+
+    def test_tools_that_the_server_would_run_are_refused(self, api: httpx.Client) -> None:
+        tool = {"type": "mcp", "server_label": "wiki", "server_url": "https://wiki.example/mcp"}
+        refused(api, {"mode": "model", "input": "Hi", "tools": [tool]}, "unsupported_parameter", "tools[0]")
 
     def test_a_stored_one_cannot_be_continued(self, api: httpx.Client, script: Script) -> None:
         bare = create(api, mode="model", input=f"Go {script(Step(calls=[PHONE]))}", tools=[LOOKUP])
@@ -297,3 +319,6 @@ def test_the_built_in_analyst_answers_and_calls_the_callers_tools(ask_bare: Ask,
     response = ask_bare(input="Book an appointment for 2026-12-07.", tools=[BOOKING])
     assert [call["name"] for call in calls_of(response)] == ["book_appointment"]
     assert response["tool_steps"] == []
+    cut = ask_bare(input="What can you do?", max_output_tokens=16)
+    assert cut["incomplete_details"] == {"reason": "max_output_tokens"}
+    assert cut["usage"]["output_tokens"] <= 16
