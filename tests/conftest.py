@@ -12,12 +12,17 @@ import pytest
 from django.conf import settings
 from django.db import connections
 from django.test.utils import setup_databases, teardown_databases
+from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
 from tests.support.server import Account, http_client, make_account, running_server
 from tests.support.upstream import upstream
 
 __all__ = ["upstream"]
+
+# How long an example takes says nothing on a machine that does other work as well.
+hypothesis_settings.register_profile("without deadline", deadline=None)
+hypothesis_settings.load_profile("without deadline")
 
 
 @pytest.fixture(scope="session")

@@ -206,6 +206,17 @@ def test_a_timed_record_goes_to_the_moment_wherever_the_server_stands(
     assert api.get("/v1/data").json()["data"] == []
 
 
+@pytest.mark.usefixtures("host_zone")
+def test_a_reading_is_on_the_subjects_day_wherever_the_server_stands(api: httpx.Client) -> None:
+    assert api.patch("/v1/subjects/far", json={"time_zone": "Asia/Shanghai"}).status_code == 200
+    times = ["2026-03-01", "2026-03-02T00:30:00+08:00"]
+    weights = [{"indicator": "weight", "value": 70, "unit": "kg", "time": written} for written in times]
+    api.post("/v1/data", json={"user": "far", "retention": "permanent", "records": weights}).raise_for_status()
+    for day, written in zip(("2026-03-01", "2026-03-02"), times, strict=True):
+        (row,) = api.get("/v1/data", params={"user": "far", "start": day, "end": day}).json()["data"]
+        assert row["time"] == written
+
+
 @pytest.mark.parametrize("streamed", [False, True], ids=["json", "stream"])
 def test_a_session_record_stays_in_the_answers_own_text_alone(
     api: httpx.Client, script: Script, upstream: Upstream, settle: Any, streamed: bool, value: str

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.support.server import Account
+from tests.tools_app.people import Person
 from tests.tools_app.records import record, rows, written
 from tools_app.records.models import HealthRecord
 
@@ -17,6 +18,13 @@ def test_the_same_in_another_tongue_spelling_and_offset(api: httpx.Client) -> No
     again = written(api, STEPS, record("步数", 31.0, "步", "2026-01-04T14:12:40+08:00"))
     assert (again["ingested"], again["standardized"], again["duplicates"]) == (0, 0, 2)
     assert len(rows(api)) == 1
+
+
+def test_what_was_sent_again_is_not_counted_again(account: Account, api: httpx.Client) -> None:
+    for again in (STEPS, STEPS, record("步数", 31.0, "步", "2026-01-04T14:12:40+08:00")):
+        written(api, again)
+    steps = Person(account.id, "u-001").one(indicators=["steps"], operation="aggregate", group_by="day")
+    assert (steps["count"], steps["sum"], [group["sum"] for group in steps["groups"]]) == (1, 31, [31])
 
 
 def test_within_one_batch(api: httpx.Client) -> None:

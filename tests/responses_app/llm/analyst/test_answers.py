@@ -101,6 +101,15 @@ def test_an_average_says_from_how_many_readings_and_when() -> None:
 def test_a_total_of_steps() -> None:
     told = answer("How many steps did I walk last week?", figures("Steps", "{steps}", sum=41200))
     assert bold(told) == ["41200 steps"]
+    assert "source" not in told
+
+
+def test_a_total_that_counts_one_source_a_day_says_so() -> None:
+    steps = figures("Steps", "{steps}", sum=41200, sum_counts_one_source_a_day=True)
+    told = answer("How many steps did I walk last week?", steps)
+    assert bold(told) == ["41200 steps"]
+    assert "of each day the source that counted most" in told
+    assert "同一天有多个来源时取最多者" in answer("上周一共走了多少步？", steps)
 
 
 def test_comparison_states_both_periods_and_which_is_higher() -> None:
