@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -11,6 +11,7 @@ from mirobody_site.tenancy.errors import ApiError, UpstreamError
 from responses_app.engine.conversation import Call, CallOutput, Entry
 from responses_app.engine.ports import CallMade, ToolDefinition
 from responses_app.engine.transcript import compact_json
+from responses_app.protocol.response import IncompleteReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class AwaitClient:
 class CutShort:
     """A limit ended the turn; what was said stands."""
 
-    reason: Literal["max_duration", "max_model_calls", "max_output_tokens", "content_filter", "format_mismatch"]
+    reason: IncompleteReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from responses_app.protocol.response import ItemStatus, Status
+from responses_app.protocol.response import IncompleteReason, ItemStatus, Status
 
 
 class Shape(BaseModel):
@@ -178,9 +178,9 @@ class ResponseError(Shape):
 
 
 class IncompleteDetails(Shape):
-    """Which limit ended the turn."""
+    """Which limit ended the turn; ``format_mismatch``: the answer does not fit ``text.format``."""
 
-    reason: str
+    reason: IncompleteReason
 
 
 class ReasoningEcho(Shape):
