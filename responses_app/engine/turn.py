@@ -20,6 +20,7 @@ from responses_app.engine.ports import (
     ModelBackend,
     ModelCall,
     ModelEvent,
+    ModelFault,
     ReasoningDelta,
     Stopped,
     TextDelta,
@@ -195,6 +196,7 @@ class RunningTurn(ABC):
         """One inference; gives the ending that cut it off, if one did."""
         self._assembly.step_begins()
         stream = self._model.stream(call)
+        was_refused = False
         try:
             for batch in stream:
                 happened = [told for event in batch for told in self._heard(event, draft)]
@@ -203,14 +205,16 @@ class RunningTurn(ABC):
                 cut = self._cut_off()
                 if cut is not None:
                     return cut
-        except UpstreamError:
+        except UpstreamError as error:
+            was_refused = isinstance(error, ModelFault) and error.for_caller is not None
             cut = self._cut_off()
             if cut is None:
                 raise
             return cut
         finally:
             stream.close()
-            self._meter.add(call, draft.usage, "".join(draft.reasoning), draft.answer())
+            if not was_refused:
+                self._meter.add(call, draft.usage, "".join(draft.reasoning), draft.answer())
         return None
 
     def _heard(self, event: ModelEvent, draft: StepDraft) -> list[Event]:

@@ -14,7 +14,7 @@ from tests.support.envelope import assert_error
 from tests.support.grammar import DONE, parse_frames
 from tests.support.server import Account
 from tests.support.sse import open_stream
-from tests.support.upstream import Step, Upstream
+from tests.support.upstream import Raw, Step, Upstream
 
 
 @pytest.mark.parametrize("store", [True, False])
@@ -53,6 +53,21 @@ def test_a_waiting_json_caller_is_given_the_stored_answer(
         gate.set()
         assert answer.result()["output_text"] == "Hello."
     assert answer.result() == retrieve(api, row.pk)
+
+
+@pytest.mark.parametrize(("status", "told", "code"), [(400, 400, "invalid_value"), (429, 429, "rate_limit_exceeded")])
+def test_a_waiting_json_caller_of_a_bare_model_is_given_the_providers_fault(
+    api: httpx.Client, account: Account, script: Script, upstream: Upstream, status: int, told: int, code: str
+) -> None:
+    gate = threading.Event()
+    fault = b'data: {"error": {"message": "Not so.", "code": %d}}\n\n' % status
+    mark = script(Step(text=[gate, Raw(fault)], finish=None, done=False))
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(api.post, "/v1/responses", json={"mode": "model", "input": f"Hi {mark}"})
+        wait_until(lambda: upstream.requests(mark))
+        event_log().discard(Response.objects.get(account_id=account.id).pk)
+        gate.set()
+        assert_error(answer.result(), told, code)
 
 
 def test_a_waiting_json_caller_of_a_turn_without_a_row_is_told(

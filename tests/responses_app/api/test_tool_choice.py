@@ -11,7 +11,7 @@ from pytest_django import Settings
 from tests.responses_app.api.both_ways import refused
 from tests.responses_app.api.conftest import BOOKING, LOOKUP, Ask, Script, calls_of, create_stream, message, output_for
 from tests.support.envelope import assert_error
-from tests.support.upstream import Call, Request, Step, Upstream
+from tests.support.upstream import Call, Request, Step, Upstream, Usage
 
 Json = dict[str, Any]
 
@@ -101,6 +101,20 @@ def test_is_kept_by_a_provider_that(
     assert tried == (2 if calls_if is is_unthinking else 3)
     bare(input=f"Go {mark}", tool_choice=choice)
     assert len(upstream.requests(mark)) == tried + 1, "what is known is not found out again"
+
+
+def test_what_the_provider_refused_costs_nothing(bare: Ask, script: Script) -> None:
+    refused_step = Step(status=400, error_body=UNKNOWN_CHOICE)
+    step = Step(calls=[PHONE], usage=Usage(prompt=100, completion=7))
+    mark = script(lambda request: step if demands(request) else refused_step)
+    response = bare(input=f"Go {mark}", tool_choice="required")
+    assert response["usage"]["billed_tokens"] == {"input": 100, "output": 7, "total": 107}
+
+
+def test_all_that_the_provider_answered_is_billed(bare: Ask, script: Script) -> None:
+    mark = script(calls_when(demands, PHONE), Step(text=["?"]))
+    response = bare(input=f"Go {mark}", tool_choice="required")
+    assert response["usage"]["billed_tokens"] == {"input": 3000, "output": 150, "total": 3150}
 
 
 def test_switches_that_are_refused_in_any_words_are_left_out(bare: Ask, script: Script) -> None:
