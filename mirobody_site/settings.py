@@ -226,6 +226,9 @@ EUROPE_PMC_URL = env.str("EUROPE_PMC_URL", default="https://www.ebi.ac.uk/europe
 CLINICAL_TRIALS_URL = env.str("CLINICAL_TRIALS_URL", default="https://clinicaltrials.gov/api/v2")
 # Tests and development only: lets addresses that come from callers, models or pages reach this machine and its network.
 EGRESS_ALLOW_PRIVATE = env.bool("EGRESS_ALLOW_PRIVATE", default=False)
+# How long the MCP servers of a request may take to list their tools, and one of them for a call.
+MCP_LIST_SECONDS = env.float("MCP_LIST_SECONDS", default=15.0)
+MCP_CALL_SECONDS = env.float("MCP_CALL_SECONDS", default=60.0)
 HARNESS_TOOLS = env.list(
     "HARNESS_TOOLS",
     default=["write_todos", "task", "eval", "ls", "read_file", "write_file", "edit_file", "glob", "grep"],
@@ -270,5 +273,10 @@ LOGGING = {
         "httpx": {"level": "WARNING"},
         # Its lines hold addresses, and with them what was searched for.
         "urllib3": {"level": "CRITICAL"},
+        # And what these say holds what MCP servers are asked and answer; "client" is of the package mcp too.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
+        "httpx2": {"level": "CRITICAL"},
+        "httpcore2": {"level": "CRITICAL"},
     },
 }

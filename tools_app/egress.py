@@ -32,7 +32,8 @@ _ATTACHED_TO_BODY = frozenset({"content-type", "content-length", "content-encodi
 # What says how a message is framed and whom it is for is never a caller's to set.
 _OWN = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"})
 _CHUNK = 64 * 1024
-_MOST_ADDRESSES = 4
+MOST_ADDRESSES = 4
+"""How many answers of a look-up are tried."""
 _MOST_URL_CHARACTERS = 8192
 
 # What ``is_global`` lets pass, or does in some versions of Python. Source: IANA's special-purpose registries.
@@ -207,6 +208,22 @@ def looked_up(host: str, port: int, remaining: Callable[[], float]) -> Sequence[
     return answer
 
 
+def checked_answers(answers: Sequence[tuple[int, Address]], exempt: bool = False) -> Sequence[tuple[int, Address]]:
+    """What a look-up gave, all of which has to be public unless ``exempt``. Raises AddressRefused and Unreachable."""
+    if not answers:
+        raise Unreachable("Its host is not known.")
+    allowed = exempt or settings.EGRESS_ALLOW_PRIVATE
+    if not allowed and not all(is_public(str(address[0])) for _, address in answers):
+        raise AddressRefused("Its host resolves to a non-public address.")
+    return answers
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """How certificates of foreign hosts are checked."""
+    return ssl.create_default_context()
+
+
 def _is_public_ipv4(address: IPv4Address) -> bool:
     special = any(address in network for network in _RESERVED_IPV4)
     return address.is_global and not (special or address.is_multicast or address.is_reserved)
@@ -271,17 +288,12 @@ def _sent(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _addresses(origin: Origin, resolve: Resolve, exempt: bool) -> Sequence[tuple[int, Address]]:
-    """The answers for the origin's host, all of which have to be public. Raises AddressRefused and Unreachable."""
+    """The checked answers for the origin's host. Raises AddressRefused and Unreachable."""
     try:
         answers = resolve(origin.host.strip("[]"), origin.port)
     except OSError:
         raise Unreachable("Its host is not known.") from None
-    if not answers:
-        raise Unreachable("Its host is not known.")
-    allowed = exempt or settings.EGRESS_ALLOW_PRIVATE
-    if not allowed and not all(is_public(str(address[0])) for _, address in answers):
-        raise AddressRefused("Its host resolves to a non-public address.")
-    return answers
+    return checked_answers(answers, exempt)
 
 
 Connect = Callable[[], socket.socket]
@@ -293,14 +305,9 @@ def _pool(origin: Origin, connect: Connect) -> urllib3.HTTPConnectionPool:
         pool = urllib3.HTTPConnectionPool(origin.host, origin.port, maxsize=1)
         pool.ConnectionCls = type("PinnedConnection", (HTTPConnection,), {"_new_conn": lambda _: connect()})
         return pool
-    secure = urllib3.HTTPSConnectionPool(origin.host, origin.port, maxsize=1, ssl_context=_tls())
+    secure = urllib3.HTTPSConnectionPool(origin.host, origin.port, maxsize=1, ssl_context=tls_context())
     secure.ConnectionCls = type("PinnedTlsConnection", (HTTPSConnection,), {"_new_conn": lambda _: connect()})
     return secure
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    return ssl.create_default_context()
 
 
 class _Deadline:
@@ -334,7 +341,7 @@ class _Deadline:
 
     def connect(self, addresses: Sequence[tuple[int, Address]], seconds: float) -> socket.socket:
         """A connection to the first of the addresses that takes one. Raises OSError and TimedOut."""
-        for family, address in addresses[:_MOST_ADDRESSES]:
+        for family, address in addresses[:MOST_ADDRESSES]:
             with suppress(OSError):
                 return self._connected(family, address, seconds)
         raise ConnectionError

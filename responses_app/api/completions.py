@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import partial
 from http import HTTPStatus
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -32,7 +31,7 @@ class CompletionsView(AsyncApiView):
     async def post(self, request: Request) -> HttpResponseBase:
         """Answers once, as JSON or as a stream of chunks."""
         user, asked = await in_thread(_read, request)
-        order = await accepted(partial(_accepted, request, user, asked))
+        order = await accepted(in_thread(_accepted, request, user, asked))
         if not asked.stream:
             return _completed(await creators_answer(order))
         chunks = _told(creators_stream(order), CompletionChunks(asked.stream_options.include_usage))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
 from functools import partial
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -12,13 +13,14 @@ from rest_framework.request import Request
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
+from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api import described
 from responses_app.api.answers import event_stream, joined, rendered
 from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, key_of, wants_side_channel
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
-from responses_app.protocol.request import parse_request
+from responses_app.protocol.request import ResponseRequest, parse_request
 from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
 from responses_app.services.following import (
@@ -29,6 +31,7 @@ from responses_app.services.following import (
     stream_without_log,
 )
 from responses_app.services.intake import accept
+from responses_app.services.mcp_offers import needs_offer, offered
 from responses_app.services.queueing import queued_answer
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
@@ -45,7 +48,7 @@ class ResponsesView(AsyncApiView):
     @described.create_response
     async def post(self, request: Request) -> HttpResponseBase:
         """Creates a response: its stream, its last word as JSON, or at once that it is queued."""
-        order = await accepted(partial(_accepted, request))
+        order = await accepted(_accepted(request))
         if order.request.stream:
             chunks = creators_stream(order)
             # Its caller may leave before the answer begins, and is followed from here on.
@@ -101,12 +104,35 @@ class InputItemsView(AsyncApiView):
         return JsonResponse(input_page(row, limit, order, request.GET.get("after")))
 
 
-def _accepted(request: Request) -> TurnOrder:
-    """The started turn of a request. Takes a while for a large body, so it must not run on the event loop."""
+async def _accepted(request: Request) -> TurnOrder:
+    """The started turn of a request."""
+    asked = await in_thread(_accepted_or_asked, request)
+    if isinstance(asked, TurnOrder):
+        return asked
+    offer = await offered(asked.request)
+    return await in_thread(accept, asked.key, asked.user, asked.request, asked.side_channel, offer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A validated request whose MCP servers have to be asked first."""
+
+    key: ApiKey
+    user: str | None
+    request: ResponseRequest
+    side_channel: bool
+
+
+def _accepted_or_asked(request: Request) -> TurnOrder | _Asked:
+    """Takes a while for a large body, so it must not run on the event loop; nor may it wait for other servers, since
+    the threads are few."""
     body = read_json_object(request)
     user = named_user(request, body.get("user"))
     parsed = parse_request(body, TOOL_NAMES, strict=is_strict(request))
-    return accept(key_of(request), user, parsed, wants_side_channel(request, parsed))
+    asked = _Asked(key_of(request), user, parsed, wants_side_channel(request, parsed))
+    if needs_offer(parsed):
+        return asked
+    return accept(asked.key, asked.user, asked.request, asked.side_channel)
 
 
 def _user_of_action(request: Request) -> str | None:

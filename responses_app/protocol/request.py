@@ -23,7 +23,15 @@ from responses_app.protocol.items import (
     text_or_list_tag,
 )
 from responses_app.protocol.json_schema import MAX_CHARACTERS, compiled, is_too_large, schema_fault
-from responses_app.protocol.tools import MAX_TOOLS, UNSUPPORTED_CHOICE, NamedToolChoice, Tool, ToolChoice
+from responses_app.protocol.mcp_entry import MAX_SERVERS, McpEntry
+from responses_app.protocol.tools import (
+    MAX_TOOLS,
+    UNSUPPORTED_CHOICE,
+    FunctionTool,
+    NamedToolChoice,
+    Tool,
+    ToolChoice,
+)
 from responses_app.protocol.wire import WireModel, invalid_request
 
 MODELS = tuple(TIERS)
@@ -168,12 +176,25 @@ class ResponseRequest(WireModel):
         return [item for item in self.items if isinstance(item, FunctionCallOutputItem)]
 
     @property
+    def function_tools(self) -> list[FunctionTool]:
+        """The client tools of ``tools``."""
+        return [tool for tool in self.tools if isinstance(tool, FunctionTool)]
+
+    @property
+    def mcp_entries(self) -> list[McpEntry]:
+        """The MCP servers of ``tools``."""
+        return [tool for tool in self.tools if isinstance(tool, McpEntry)]
+
+    @property
     def named_tool(self) -> str | None:
         """The client tool that ``tool_choice`` names."""
         return self.tool_choice.name if isinstance(self.tool_choice, NamedToolChoice) else None
 
     def going_on_from(self, handoff: "ResponseRequest") -> "ResponseRequest":
-        """This resume with what it does not give itself taken from its handoff; a named choice is fulfilled."""
+        """This resume with what it does not give itself taken from its handoff; a named choice is fulfilled.
+
+        Raises ``InvalidRequestError`` when both together have too many tools.
+        """
         inherited = {
             name: getattr(handoff, name)
             for name in _INHERITED_BY_A_RESUME
@@ -181,6 +202,12 @@ class ResponseRequest(WireModel):
         }
         if isinstance(inherited.get("tool_choice"), NamedToolChoice):
             del inherited["tool_choice"]
+        # Credentials are not kept: a resume says again which MCP servers it uses, and may leave it at that.
+        if "tools" in inherited or (self.tools and not self.function_tools):
+            inherited["tools"] = [*handoff.function_tools, *self.mcp_entries]
+            if len(inherited["tools"]) > MAX_TOOLS:
+                message = f"More than {MAX_TOOLS} tools with those of the handoff."
+                raise InvalidRequestError(message, code="too_many_items", param="tools")
         return self.model_copy(update=inherited)
 
 
@@ -206,7 +233,9 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
         refuse_unknown_fields(body, ResponseRequest)
     _check_model(request)
     _check_input(request)
-    _check_tools(request, names)
+    _check_function_tools(request, names)
+    _check_mcp_entries(request)
+    _check_builtin_tools(request, names)
     _check_storing(request)
     _check_mode(request)
     return request
@@ -214,7 +243,7 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
 
 def check_tool_choice(request: ResponseRequest) -> None:
     """Refuses the choice of an undeclared tool. Asked once a resume's inherited tools are known."""
-    if request.named_tool is not None and request.named_tool not in {tool.name for tool in request.tools}:
+    if request.named_tool is not None and request.named_tool not in {tool.name for tool in request.function_tools}:
         raise _unsupported("tool_choice", UNSUPPORTED_CHOICE)
 
 
@@ -265,9 +294,11 @@ def _too_large(item: FunctionCallOutputItem) -> bool:
     return len(text) > MAX_TOOL_OUTPUT_BYTES or len(text.encode()) > MAX_TOOL_OUTPUT_BYTES
 
 
-def _check_tools(request: ResponseRequest, names: ToolNames) -> None:
+def _check_function_tools(request: ResponseRequest, names: ToolNames) -> None:
     seen: set[str] = set()
     for index, tool in enumerate(request.tools):
+        if isinstance(tool, McpEntry):
+            continue
         if tool.name in names.reserved:
             raise InvalidRequestError(
                 f"The tool name '{tool.name}' is reserved for a built-in tool.", param=f"tools[{index}].name"
@@ -275,13 +306,31 @@ def _check_tools(request: ResponseRequest, names: ToolNames) -> None:
         if tool.name in seen:
             raise InvalidRequestError(f"Duplicate tool name: '{tool.name}'.", param=f"tools[{index}].name")
         seen.add(tool.name)
-    if isinstance(request.builtin_tools, list):
-        for index, name in enumerate(request.builtin_tools):
-            if name not in names.domain:
-                raise InvalidRequestError(
-                    f"Unknown built-in tool '{name[:64]}'; the known ones are: {', '.join(sorted(names.domain))}.",
-                    param=f"builtin_tools[{index}]",
-                )
+
+
+def _check_mcp_entries(request: ResponseRequest) -> None:
+    if len(request.mcp_entries) > MAX_SERVERS:
+        raise InvalidRequestError(f"More than {MAX_SERVERS} MCP servers.", code="too_many_items", param="tools")
+    seen: set[str] = set()
+    for index, tool in enumerate(request.tools):
+        if not isinstance(tool, McpEntry):
+            continue
+        if tool.server_label in seen:
+            raise InvalidRequestError(
+                f"Duplicate server_label: '{tool.server_label}'.", param=f"tools[{index}].server_label"
+            )
+        seen.add(tool.server_label)
+
+
+def _check_builtin_tools(request: ResponseRequest, names: ToolNames) -> None:
+    if not isinstance(request.builtin_tools, list):
+        return
+    for index, name in enumerate(request.builtin_tools):
+        if name not in names.domain:
+            raise InvalidRequestError(
+                f"Unknown built-in tool '{name[:64]}'; the known ones are: {', '.join(sorted(names.domain))}.",
+                param=f"builtin_tools[{index}]",
+            )
 
 
 def _check_storing(request: ResponseRequest) -> None:
@@ -301,6 +350,7 @@ def _check_storing(request: ResponseRequest) -> None:
 def _check_mode(request: ResponseRequest) -> None:
     if request.mode == "model":
         _refuse_state(request)
+        _refuse_mcp(request)
         _refuse_choice_without_tools(request)
         _check_format(request.text.format)
         return
@@ -308,6 +358,12 @@ def _check_mode(request: ResponseRequest) -> None:
         raise _unsupported("tool_choice", UNSUPPORTED_CHOICE)
     if request.text.format is not None and request.text.format.type != "text":
         raise _unsupported("text", "Unsupported value: 'text.format' can only be of type 'text' in mode 'agent'.")
+
+
+def _refuse_mcp(request: ResponseRequest) -> None:
+    for index, tool in enumerate(request.tools):
+        if isinstance(tool, McpEntry):
+            raise _unsupported(f"tools[{index}]", "Mode 'model' runs no tools: leave out those of type 'mcp'.")
 
 
 def _refuse_state(request: ResponseRequest) -> None:

@@ -1,15 +1,16 @@
-"""The tools a caller declares and its ``tool_choice``: their two written forms, read into one.
+"""The tools a caller declares and its ``tool_choice``: their two written forms, read into one. MCP: mcp_entry.py.
 
 Source: the wire contract, section 6.
 """
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from responses_app.protocol.items import TOOL_NAME_PATTERN
 from responses_app.protocol.json_schema import schema_fault
+from responses_app.protocol.mcp_entry import McpEntry
 from responses_app.protocol.wire import WireModel
 
 MAX_TOOLS = 64
@@ -50,7 +51,7 @@ def _flat_tool(tool: Any) -> Any:
         raise PydanticCustomError("invalid_type", "A tool must be an object.")
     kind = tool.get("type")
     if kind == "mcp":
-        raise PydanticCustomError("unsupported_parameter", "Tools of type 'mcp' are not supported.")
+        return tool
     if kind != "function":
         shown = repr(kind[:64]) if isinstance(kind, str) else "none"
         raise PydanticCustomError("unsupported_parameter", "Unsupported tool type: {shown}.", {"shown": shown})
@@ -62,7 +63,16 @@ def _flat_tool(tool: Any) -> Any:
     return nested | {"type": "function"}
 
 
-Tool = Annotated[FunctionTool, BeforeValidator(_flat_tool)]
+def _tool_tag(tool: Any) -> str:
+    kind = tool.get("type") if isinstance(tool, dict) else tool.type
+    return f"tag:{kind}"
+
+
+Tool = Annotated[
+    Annotated[FunctionTool, Tag("tag:function")] | Annotated[McpEntry, Tag("tag:mcp")],
+    Discriminator(_tool_tag),
+    BeforeValidator(_flat_tool),
+]
 
 
 class NamedToolChoice(WireModel):

@@ -6,7 +6,7 @@ Asynchronous: a waiting caller costs a coroutine. Not here: HTTP, and what a log
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
@@ -27,6 +27,7 @@ from responses_app.protocol.response import ResponseObject, new_response
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import UNTAKEN_SECONDS
 from responses_app.services.lost_turns import fail_if_lost
+from responses_app.services.mcp_offers import forget
 from responses_app.services.retrieval import rebuilt_stream, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log, request_slots
@@ -51,9 +52,9 @@ _background: set["asyncio.Task[None]"] = set()
 """Only these references keep the tasks alive."""
 
 
-async def accepted(accept: Callable[[], TurnOrder]) -> TurnOrder:
-    """The turn that ``accept`` starts on a thread. A caller who leaves meanwhile leaves that turn as well."""
-    accepting = asyncio.ensure_future(in_thread(accept))
+async def accepted(accept: Coroutine[Any, Any, TurnOrder]) -> TurnOrder:
+    """The turn that ``accept`` starts. A caller who leaves meanwhile leaves that turn as well."""
+    accepting = asyncio.ensure_future(accept)
     try:
         return await asyncio.shield(accepting)
     except asyncio.CancelledError:
@@ -178,7 +179,7 @@ async def _attended(order: TurnOrder) -> AsyncGenerator[None, None]:
     try:
         yield
     except (asyncio.CancelledError, GeneratorExit):
-        _keep(_stop_and_forget(order.response_id))
+        _keep(_stop_and_forget(order))
         raise
     finally:
         if sender:
@@ -204,7 +205,7 @@ async def _leave(accepting: "asyncio.Future[TurnOrder]") -> None:
         # Nothing was started.
         return
     if not order.request.store:
-        await _stop_and_forget(order.response_id)
+        await _stop_and_forget(order)
 
 
 def _keep(work: Any) -> None:
@@ -213,12 +214,14 @@ def _keep(work: Any) -> None:
     task.add_done_callback(_background.discard)
 
 
-async def _stop_and_forget(response_id: str) -> None:
+async def _stop_and_forget(order: TurnOrder) -> None:
+    response_id = order.response_id
     await asyncio.sleep(_ABANDONED_SECONDS)
     try:
         await event_log().arequest_stop(response_id)
         # One that nobody has begun never begins, and what was asked does not wait for a worker any longer.
         await in_thread(request_slots().take, response_id)
+        await in_thread(forget, order)
     except ServerError:
         log.warning("turn of %s could not be stopped; it runs to its end", response_id)
     await asyncio.sleep(_FORGOTTEN_SECONDS - _ABANDONED_SECONDS)

@@ -15,6 +15,7 @@ from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from mirobody_site.tenancy.usage import check_cap
+from responses_app.mcp.servers import NOTHING_OFFERED, McpOffer
 from responses_app.models import Conversation, PendingCall, Response
 from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest, check_tool_choice
@@ -23,6 +24,7 @@ from responses_app.services.continuation import Place, place_for, previous_for
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
 from responses_app.services.lost_turns import fail_turn_never_sent, give_back_claims
+from responses_app.services.mcp_offers import forget, hold
 from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
@@ -30,8 +32,12 @@ from responses_app.services.turn_order import TurnOrder, request_from_row, reque
 from responses_app.streaming.backends import event_log, request_slots
 
 
-def accept(key: ApiKey, user: str | None, request: ResponseRequest, side_channel: bool) -> TurnOrder:
+def accept(
+    key: ApiKey, user: str | None, request: ResponseRequest, side_channel: bool, offer: McpOffer = NOTHING_OFFERED
+) -> TurnOrder:
     """Starts the turn of a validated request. From the return on its events can be read from the event log.
+
+    ``offer``: what the request's MCP servers offer.
 
     Raises an ``ApiError`` for a request that does not fit the conversation it continues; then nothing is kept of it.
     """
@@ -47,11 +53,11 @@ def accept(key: ApiKey, user: str | None, request: ResponseRequest, side_channel
         side_channel=side_channel,
         request=request,
     )
-    return _write(order, now) if request.store else _hold(order, now)
+    return _write(order, now, offer) if request.store else _hold(order, now, offer)
 
 
 @transaction.atomic
-def _write(order: TurnOrder, now: datetime) -> TurnOrder:
+def _write(order: TurnOrder, now: datetime, offer: McpOffer) -> TurnOrder:
     """Row, claimed calls, the session's lock and the promise to run the turn, or nothing of it."""
     subject_id = lock_subject(order.account_id, order.user or "").pk
     order = _about(order, subject_id, now)
@@ -60,12 +66,12 @@ def _write(order: TurnOrder, now: datetime) -> TurnOrder:
     order = replace(order, request=_effective(order.request, place), created_at=int(created_at.timestamp()))
     _insert(order, subject_id, place, created_at, now)
     _claim(order, now)
-    _start_on_commit(order)
+    _start_on_commit(order, offer)
     return order
 
 
 @transaction.atomic
-def _hold(order: TurnOrder, now: datetime) -> TurnOrder:
+def _hold(order: TurnOrder, now: datetime, offer: McpOffer) -> TurnOrder:
     """A turn that leaves no row: its order waits in a slot, and only the claim of a handoff is written."""
     subject = find_subject(order.account_id, order.user or "")
     order = _about(order, subject.pk if subject else None, now)
@@ -73,7 +79,7 @@ def _hold(order: TurnOrder, now: datetime) -> TurnOrder:
     order = replace(order, request=_effective(order.request, Place(previous, None, None)))
     _claim(order, now)
     request_slots().put(order.response_id, order.to_json(), turn_lifetime())
-    _start_on_commit(order)
+    _start_on_commit(order, offer)
     return order
 
 
@@ -134,14 +140,15 @@ def _claim(order: TurnOrder, now: datetime) -> None:
         raise already_resumed()
 
 
-def _start_on_commit(order: TurnOrder) -> None:
+def _start_on_commit(order: TurnOrder, offer: McpOffer) -> None:
     # Open before anybody can see the response, and stop it.
     event_log().open(order.response_id, turn_lifetime(), announced_frames(order))
-    transaction.on_commit(partial(_send, order))
+    transaction.on_commit(partial(_send, order, offer))
 
 
-def _send(order: TurnOrder) -> None:
+def _send(order: TurnOrder, offer: McpOffer) -> None:
     try:
+        hold(order, offer)
         dispatch_turn(order.response_id, store=order.request.store)
     except ServerError:
         # The caller is told that it failed, and may ask again: it must not run later as well.
@@ -150,6 +157,7 @@ def _send(order: TurnOrder) -> None:
 
 
 def _take_back(order: TurnOrder) -> None:
+    forget(order)
     if order.request.store:
         fail_turn_never_sent(order.response_id)
         return

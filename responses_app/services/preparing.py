@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 
 from django.conf import settings
@@ -23,10 +24,12 @@ from responses_app.engine.turn import RunningTurn, Turn, UnpreparedTurn
 from responses_app.harness.file_space import FileSpace
 from responses_app.llm.backends import known_ways, model_backend
 from responses_app.llm.measuring import MeasuredBackend
+from responses_app.mcp.tool import McpTool
 from responses_app.protocol.request import ResponseRequest, TextFormat
 from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from
+from responses_app.services.mcp_offers import taken
 from responses_app.services.resume import previous_not_found
 from responses_app.services.sealing import seal, unseal
 from responses_app.services.turn_order import TurnOrder
@@ -38,16 +41,21 @@ log = logging.getLogger(__name__)
 AnyTurn = RunningTurn | UnpreparedTurn
 
 
-def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bool]) -> AnyTurn:
-    """The turn, ready to run. What keeps it from being made is the turn's own failure."""
+def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bool], held: ExitStack) -> AnyTurn:
+    """The turn, ready to run. What keeps it from being made is the turn's own failure.
+
+    What it needs as long as it runs, and no longer, ends with ``held``.
+    """
     try:
         turn = released(partial(_turn, order))
         model = MeasuredBackend(model_backend())
         if order.request.mode == "model":
             return BareTurn(turn, _wishes(order.request), model, known_ways(), stop_requested)
         context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
-        tools = TurnTools(order.request, context, files, stop_requested).runner(turn, model)
-        return AgentTurn(turn, model, tools, stop_requested)
+        tools = TurnTools(order.request, context, files, _mcp_tools(order, held), stop_requested)
+        return AgentTurn(turn, model, tools.runner(turn, model), stop_requested)
+    except ServerError as error:
+        return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(error))
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
@@ -61,6 +69,18 @@ def _output_format(asked: TextFormat | None) -> OutputFormat | None:
     if asked is None or asked.type == "text":
         return None
     return OutputFormat(asked.schema_, asked.name or "", asked.description or "", bool(asked.strict))
+
+
+def _mcp_tools(order: TurnOrder, held: ExitStack) -> dict[str, McpTool]:
+    """The tools of the turn's MCP servers. Raises ServerError."""
+    offer = taken(order)
+    if not offer.servers:
+        return {}
+    from responses_app.mcp.turn_servers import TurnServers  # noqa: PLC0415 - see mcp_offers.py
+
+    servers = TurnServers(offer)
+    held.callback(servers.close)
+    return servers.tools()
 
 
 def _sampling(request: ResponseRequest) -> Sampling:
@@ -107,7 +127,10 @@ def _tool_choice(request: ResponseRequest) -> ToolChoice:
 
 
 def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
-    return [ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False) for tool in request.tools]
+    return [
+        ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False)
+        for tool in request.function_tools
+    ]
 
 
 def _history(order: TurnOrder) -> list[Entry]:

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
 from typing import Any
@@ -13,6 +13,7 @@ from django.db import connections
 
 from responses_app.engine.ports import ToolDefinition, ToolOutcome
 from responses_app.harness.tool import HarnessTool, ServerTool, outcome_of, refused
+from responses_app.mcp.tool import McpTool
 from tools_app.contract import ToolContext, ToolRefusal
 from tools_app.runner import checked_arguments, run_tool
 
@@ -31,7 +32,7 @@ class ServerTools:
 
     def __init__(
         self,
-        tools: Mapping[str, ServerTool],
+        tools: Mapping[str, ServerTool | McpTool],
         context: ToolContext,
         stop_requested: Callable[[], bool],
     ) -> None:
@@ -49,10 +50,7 @@ class ServerTools:
         self, calls: Sequence[tuple[str, Mapping[str, Any]]], timeout: float
     ) -> Iterator[tuple[int, ToolOutcome]]:
         """Runs the calls side by side; each outcome comes as it lands."""
-        running = {
-            _threads_for(self._tools[name]).submit(copy_context().run, self._run_in_thread, name, arguments): index
-            for index, (name, arguments) in enumerate(calls)
-        }
+        running = {self._start(name, arguments): index for index, (name, arguments) in enumerate(calls)}
         deadline = time.monotonic() + timeout
         waiting = set(running)
         while waiting and time.monotonic() < deadline and not self._stop_requested():
@@ -64,14 +62,20 @@ class ServerTools:
             future.cancel()
             yield running[future], refused("The tool did not finish in time.")
 
-    def _run_in_thread(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+    def _start(self, name: str, arguments: Mapping[str, Any]) -> "Future[ToolOutcome]":
+        tool = self._tools[name]
+        if isinstance(tool, McpTool):
+            return tool.start(arguments)
+        return _threads_for(tool).submit(copy_context().run, self._run_in_thread, tool, arguments)
+
+    def _run_in_thread(self, tool: ServerTool, arguments: Mapping[str, Any]) -> ToolOutcome:
         started = time.monotonic()
         try:
-            return self._run(self._tools[name], arguments)
+            return self._run(tool, arguments)
         finally:
             connections.close_all()
             milliseconds = round((time.monotonic() - started) * 1000)
-            log.info("tool %s took %d ms", name, milliseconds, extra={"duration_ms": milliseconds})
+            log.info("tool %s took %d ms", tool.name, milliseconds, extra={"duration_ms": milliseconds})
 
     def _run(self, tool: ServerTool, arguments: Mapping[str, Any]) -> ToolOutcome:
         try:

@@ -1,4 +1,5 @@
-"""Which server tools a turn has: the domain tools its request leaves on, and the agent's own. Their files' rows."""
+"""Which server tools a turn has: the domain tools its request leaves on, the agent's own, those of MCP servers. Their
+files' rows."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,6 +15,7 @@ from responses_app.harness.record_files import RecordFiles
 from responses_app.harness.sub_turns import SubTurns
 from responses_app.harness.todos import WRITE_TODOS
 from responses_app.harness.tool import HarnessTool, ServerTool
+from responses_app.mcp.tool import McpTool
 from responses_app.models import HarnessFile
 from responses_app.protocol.request import ResponseRequest
 from responses_app.selectors import conversation_files
@@ -26,17 +28,24 @@ class TurnTools:
     """The server tools of one turn, on the files of its conversation."""
 
     def __init__(
-        self, request: ResponseRequest, context: ToolContext, files: FileSpace, stop_requested: Callable[[], bool]
+        self,
+        request: ResponseRequest,
+        context: ToolContext,
+        files: FileSpace,
+        mcp_tools: Mapping[str, McpTool],
+        stop_requested: Callable[[], bool],
     ) -> None:
         self._request = request
         self._context = context
         self._files = Files(files, RecordFiles(context))
+        self._mcp_tools = mcp_tools
         self._stop_requested = stop_requested
 
     def runner(self, turn: Turn, model: ModelBackend) -> ServerTools:
         """What runs them in ``turn``, and the sub-turns of it on ``model``."""
         domain = _domain_tools(self._request)
-        tools: dict[str, ServerTool] = {**domain, **self._own_tools(turn.response["id"], domain)}
+        own = self._own_tools(turn.response["id"], domain)
+        tools: dict[str, ServerTool | McpTool] = {**domain, **own, **self._mcp_tools}
         if "task" in _harness_names(self._request):
             inner = self._runner({name: tool for name, tool in tools.items() if name != WRITE_TODOS.name})
             tools["task"] = SubTurns(turn, model, inner, self._stop_requested).tool()
@@ -48,7 +57,7 @@ class TurnTools:
         names = _harness_names(self._request)
         return {tool.name: tool for tool in tools if tool.name in names}
 
-    def _runner(self, tools: Mapping[str, ServerTool]) -> ServerTools:
+    def _runner(self, tools: Mapping[str, ServerTool | McpTool]) -> ServerTools:
         return ServerTools(tools, self._context, self._stop_requested)
 
 
@@ -64,7 +73,7 @@ def files_before(request: ResponseRequest) -> dict[str, str]:
     return conversation_files(request.previous_response_id) if request.previous_response_id else {}
 
 
-def _all_off(request: ResponseRequest) -> bool:
+def server_tools_off(request: ResponseRequest) -> bool:
     """``tool_choice: "none"`` turns server tools off too, unless the deployment keeps to the older edition
     (``TOOL_CHOICE_NONE=client``)."""
     return request.tool_choice == "none" and settings.TOOL_CHOICE_NONE != "client"
@@ -72,7 +81,7 @@ def _all_off(request: ResponseRequest) -> bool:
 
 def _domain_tools(request: ResponseRequest) -> dict[str, ToolSpec]:
     """The deployment's domain tools, trimmed by ``builtin_tools``."""
-    if _all_off(request):
+    if server_tools_off(request):
         return {}
     enabled = {spec.name: spec for spec in enabled_tools()}
     match request.builtin_tools:
@@ -92,4 +101,4 @@ def _harness_names(request: ResponseRequest) -> frozenset[str]:
     chosen = frozenset(settings.HARNESS_TOOLS)
     if unknown := chosen - HARNESS_TOOL_NAMES:
         raise ImproperlyConfigured(f"HARNESS_TOOLS names unknown tools: {', '.join(sorted(unknown))}")
-    return frozenset() if _all_off(request) or not settings.LLM_BASE_URL else chosen
+    return frozenset() if server_tools_off(request) or not settings.LLM_BASE_URL else chosen

@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
@@ -29,6 +30,7 @@ from responses_app.services.leases import lease_end, leased, log_lifetime
 from responses_app.services.leave_behind import remember
 from responses_app.services.lifetimes import KEPT_EVENTS_SECONDS
 from responses_app.services.locking import lock_conversation_of
+from responses_app.services.mcp_offers import forget
 from responses_app.services.metering import meter, meter_apart
 from responses_app.services.preparing import AnyTurn, prepared
 from responses_app.services.sessions import unlock
@@ -63,9 +65,10 @@ def _run(order: TurnOrder) -> None:
     started = time.monotonic()
     publisher = _Publisher(order)
     files = FileSpace(partial(released, partial(files_before, order.request)))
-    turn = prepared(order, files, publisher.stop_requested)
-    for batch in turn.events():
-        publisher.publish(batch)
+    with ExitStack() as held:
+        turn = prepared(order, files, publisher.stop_requested, held)
+        for batch in turn.events():
+            publisher.publish(batch)
     if isinstance(turn.ending, Cancelled) and publisher.broken_off:
         turn.ending = Failed(ServerError("The server was stopped while it ran this response."))
     closing = released(partial(_stored_closing, order, turn, files))
@@ -152,6 +155,7 @@ def cancelled_turn(order: TurnOrder) -> UnbegunTurn:
 
 def tell(turn: UnbegunTurn) -> None:
     """Whoever waits for the turn is told that it was cancelled."""
+    forget(turn.order)
     publisher = _Publisher(turn.order)
     if turn.opening:
         publisher.publish(turn.opening)

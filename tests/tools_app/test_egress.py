@@ -365,7 +365,7 @@ def certified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     pem.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + private)
-    monkeypatch.setattr(egress, "_tls", lambda: ssl.create_default_context(cafile=str(pem)))
+    monkeypatch.setattr(egress, "tls_context", lambda: ssl.create_default_context(cafile=str(pem)))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem)
     return context

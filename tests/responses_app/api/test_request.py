@@ -174,8 +174,8 @@ OUT_OF_RANGE = [
 NOT_YET = [
     ({"text": {"format": {"type": "json_object"}}}, "text"),
     ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}}}}, "text"),
-    ({"tools": [{"type": "mcp", "server_label": "a", "server_url": "https://mcp.example"}]}, "tools[0]"),
-    ({"tools": [LOOKUP, {"type": "mcp", "server_label": "a", "server_url": "https://mcp.example"}]}, "tools[1]"),
+    ({"tools": [{"type": "web_search"}]}, "tools[0]"),
+    ({"tools": [LOOKUP, {"type": "file_search"}]}, "tools[1]"),
     ({"input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "x"}]}, "input[0]"),
     ({"conversation": "conv_1"}, "conversation"),
     ({"conversation": {"id": "conv_1"}}, "conversation"),
