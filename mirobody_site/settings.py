@@ -65,7 +65,7 @@ INSTALLED_APPS = [
     "mirobody_site.tenancy",
     "tools_app",
     "responses_app",
-    "operators_app",
+    "mirobody_site.operators",
     "csp",
 ]
 MIDDLEWARE = [
@@ -79,7 +79,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "operators_app.middleware.AuditRefusals",
+    "mirobody_site.operators.middleware.AuditRefusals",
 ]
 ROOT_URLCONF = "mirobody_site.urls"
 ASGI_APPLICATION = "mirobody_site.asgi.application"

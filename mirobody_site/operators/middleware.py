@@ -7,7 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from operators_app.audit import Action, record
+from mirobody_site.operators.audit import Action, record
 
 _OPEN_PAGES = ("login", "logout", "jsi18n")
 

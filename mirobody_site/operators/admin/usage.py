@@ -2,8 +2,8 @@
 
 from django.contrib import admin
 
+from mirobody_site.operators.admin.base import SeenOnly
 from mirobody_site.tenancy.models import UsageOfDay
-from operators_app.admin.base import SeenOnly
 
 
 @admin.register(UsageOfDay)

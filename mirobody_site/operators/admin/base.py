@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from unfold.paginator import InfinitePaginator
 
-from operators_app.audit import Action, record
-from operators_app.roles import READ_CONTENT, may
+from mirobody_site.operators.audit import Action, record
+from mirobody_site.operators.roles import READ_CONTENT, may
 
 if TYPE_CHECKING:
     # Unfold has no types; its class is a subclass of this one.
@@ -44,6 +45,11 @@ class SeenOnly(ModelAdmin):  # type: ignore[type-arg]  # generic for type checke
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Only what is named. Django lets any column of the list's own table be asked for, content be guessed so."""
         return lookup in self.lookups
+
+    def must_see(self, request: HttpRequest) -> None:
+        """Raises ``PermissionDenied`` unless the request may see this kind of thing."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
 
 
 class ContentAdmin(SeenOnly):

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from operators_app.admin.base import ContentAdmin, SeenOnly
+from mirobody_site.operators.admin.base import ContentAdmin, SeenOnly
 from tools_app.records.clinical import ClinicalRecord
 from tools_app.records.models import HealthRecord, Share, ShareEvent
 

@@ -6,9 +6,9 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from operators_app.admin.base import SeenOnly
-from operators_app.audit import Action, record
-from operators_app.roles import SWEEP, may
+from mirobody_site.operators.admin.base import SeenOnly
+from mirobody_site.operators.audit import Action, record
+from mirobody_site.operators.roles import SWEEP, may
 from responses_app.models import PendingCall, Response, Session
 from responses_app.services.sweeping import sweep_expired
 

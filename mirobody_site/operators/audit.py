@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils import timezone
 
+from mirobody_site.operators.models import AuditEntry
 from mirobody_site.tenancy.log_context import current_request_id
-from operators_app.models import AuditEntry
 
 Action = AuditEntry.Action
 

@@ -6,11 +6,11 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from mirobody_site.operators.admin.base import SeenOnly
+from mirobody_site.operators.audit import Action, record
+from mirobody_site.operators.roles import CHANGE_KEY, may
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.services import revoke_api_key, set_rate_limit
-from operators_app.admin.base import SeenOnly
-from operators_app.audit import Action, record
-from operators_app.roles import CHANGE_KEY, may
 
 
 @admin.register(ApiKey)

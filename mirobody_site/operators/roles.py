@@ -10,11 +10,11 @@ from django.contrib.auth.models import Group, Permission
 from django.db.models import Q
 from django.http import HttpRequest
 
-READ_CONTENT = "operators_app.read_content"
-END_RESPONSE = "operators_app.end_response"
-SWEEP = "operators_app.sweep"
-EXPORT_SUBJECT = "operators_app.export_subject"
-ERASE_SUBJECT = "operators_app.erase_subject"
+READ_CONTENT = "operators.read_content"
+END_RESPONSE = "operators.end_response"
+SWEEP = "operators.sweep"
+EXPORT_SUBJECT = "operators.export_subject"
+ERASE_SUBJECT = "operators.erase_subject"
 ADD_KEY = "tenancy.add_apikey"
 CHANGE_KEY = "tenancy.change_apikey"
 
@@ -43,7 +43,7 @@ _ADMINISTRATOR = (
     ERASE_SUBJECT,
     ADD_KEY,
     CHANGE_KEY,
-    "operators_app.view_auditentry",
+    "operators.view_auditentry",
     "auth.add_user",
     "auth.change_user",
     "auth.view_user",

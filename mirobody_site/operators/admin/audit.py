@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from operators_app.admin.base import SeenOnly
-from operators_app.models import AuditEntry
+from mirobody_site.operators.admin.base import SeenOnly
+from mirobody_site.operators.models import AuditEntry
 
 
 @admin.register(AuditEntry)

@@ -8,10 +8,10 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
+from mirobody_site.operators.admin.base import SeenOnly, audit_list, kind_of
+from mirobody_site.operators.audit import Action, record
+from mirobody_site.operators.roles import READ_CONTENT, may
 from mirobody_site.tenancy.models import Subject
-from operators_app.admin.base import SeenOnly, audit_list, kind_of
-from operators_app.audit import Action, record
-from operators_app.roles import READ_CONTENT, may
 
 _NAMES = ("user_key", "display_name")
 

@@ -11,12 +11,12 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from mirobody_site.operators.models import AuditEntry
+from mirobody_site.operators.roles import GROUPS
 from mirobody_site.tenancy.models import ApiKey, Subject
-from operators_app.models import AuditEntry
-from operators_app.roles import GROUPS
 from responses_app.models import Response
 from tests.conversations.marked import handoff, rich_turn, write_records
-from tests.operators_app.conftest import ROLES, Script, SignIn
+from tests.mirobody_site.operators.conftest import ROLES, Script, SignIn
 from tests.support.leftovers import Markers, all_rows
 from tests.support.server import Account
 from tools_app.records.models import HealthRecord
@@ -61,7 +61,7 @@ def pages_of(subject: Subject) -> dict[str, str]:
         "record's history": reverse("admin:tools_app_healthrecord_history", args=[record.pk]),
         "clinical records": reverse("admin:tools_app_clinicalrecord_changelist"),
         "shares": reverse("admin:tools_app_share_changelist"),
-        "audit": reverse("admin:operators_app_auditentry_changelist"),
+        "audit": reverse("admin:operators_auditentry_changelist"),
         "accounts": reverse("admin:auth_user_changelist"),
         "groups": reverse("admin:auth_group_changelist"),
     }
@@ -153,7 +153,7 @@ def test_nobody_changes_the_audit_or_what_was_said(signed_in: SignIn, subject: S
     client.get(reverse("admin:tools_app_healthrecord_changelist"))
     entry = AuditEntry.objects.get(actor_name=client.name)
     rows: dict[str, object] = {
-        "operators_app_auditentry": entry.pk,
+        "operators_auditentry": entry.pk,
         "responses_app_response": Response.objects.filter(subject=subject).latest("created_at").pk,
         "tools_app_healthrecord": HealthRecord.objects.filter(subject=subject).latest("pk").pk,
         "tenancy_subject": subject.pk,
@@ -179,8 +179,8 @@ def test_the_audit_is_searched_by_whole_values(signed_in: SignIn, subject: Subje
     AuditEntry.objects.filter(pk=entry.pk).update(request_id=f"req_{entry.pk}_x")
     entry.refresh_from_db()
     administrator = signed_in("administrator")
-    page = reverse("admin:operators_app_auditentry_changelist")
-    link = reverse("admin:operators_app_auditentry_change", args=[entry.pk])
+    page = reverse("admin:operators_auditentry_changelist")
+    link = reverse("admin:operators_auditentry_change", args=[entry.pk])
     assert link in administrator.get(f"{page}?q={getattr(entry, column)}").text
     assert link not in administrator.get(f"{page}?q={getattr(entry, column)}0").text
 

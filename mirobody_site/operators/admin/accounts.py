@@ -9,10 +9,10 @@ from django.db.models import Model
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
+from mirobody_site.operators.admin.base import SeenOnly
+from mirobody_site.operators.audit import Action, record
 from mirobody_site.tenancy import known_keys
 from mirobody_site.tenancy.models import AccountProfile
-from operators_app.admin.base import SeenOnly
-from operators_app.audit import Action, record
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin

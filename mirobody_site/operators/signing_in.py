@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.http import HttpRequest
 
-from operators_app.audit import Action, record
+from mirobody_site.operators.audit import Action, record
 
 
 def audit_sign_ins() -> None:
