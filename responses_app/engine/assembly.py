@@ -12,7 +12,7 @@ from typing import Any
 
 from responses_app.engine.conversation import Call
 from responses_app.engine.grounding import Evidence, grounding
-from responses_app.engine.ports import ToolOutcome
+from responses_app.engine.ports import LogProb, ToolOutcome
 from responses_app.engine.steps import AwaitClient, Cancelled, CutShort, Ending, Failed, Finished
 from responses_app.engine.transcript import compact_json
 from responses_app.protocol import events, ids
@@ -56,6 +56,7 @@ class Assembly:
         self._reasoning_open = False
         self._reasoning_done: Item | None = None
         self._text: list[str] = []
+        self._logprobs: list[LogProb] = []
         self._message_open = False
         self._breaks_due: set[int] = set()
         self._own_words: set[str] = set()
@@ -94,7 +95,7 @@ class Assembly:
         happened.append(events.summary_text_delta(item_id, 0, delta))
         return self._numbered(happened)
 
-    def text(self, text: str) -> list[Event]:
+    def text(self, text: str, logprobs: Sequence[LogProb] = ()) -> list[Event]:
         """A piece of the answer came."""
         item_id = ids.message_id(self._response["id"])
         happened: list[Event] = []
@@ -104,7 +105,8 @@ class Assembly:
             self._message_open = True
         delta = self._set_off(text, self._text)
         self._text.append(delta)
-        happened.append(events.text_delta(item_id, self._message_index, delta))
+        self._logprobs += logprobs
+        happened.append(events.text_delta(item_id, self._message_index, delta, logprobs))
         return self._numbered(happened)
 
     def tool_called(self, call: Call, arguments: Any) -> tuple[int, list[Event]]:
@@ -176,8 +178,9 @@ class Assembly:
                 self._message_open = True
             case {"type": "response.reasoning_summary_text.delta", "delta": delta}:
                 self._reasoning.append(delta)
-            case {"type": "response.output_text.delta", "delta": delta}:
+            case {"type": "response.output_text.delta", "delta": delta, "logprobs": logprobs}:
                 self._text.append(delta)
+                self._logprobs += logprobs
 
     def _found(self) -> list[Evidence]:
         steps = self._response["tool_steps"]
@@ -200,7 +203,7 @@ class Assembly:
             item_id, index = ids.message_id(self._response["id"]), len(output)
             if needs_message:
                 happened += message_begins(item_id, index)
-            item = message_item(item_id, status, "".join(self._text))
+            item = message_item(item_id, status, "".join(self._text), self._logprobs)
             happened += message_ends(item, index)
             output.append(item)
         for number, call in enumerate(calls):
@@ -297,7 +300,7 @@ def message_ends(item: Item, index: int) -> list[Event]:
     """The message is final."""
     part = item["content"][0]
     return [
-        events.text_done(item["id"], index, part["text"]),
+        events.text_done(item["id"], index, part),
         events.content_part_done(item["id"], index, part),
         events.item_done(index, item),
     ]

@@ -19,6 +19,7 @@ from responses_app.engine.ports import (
     NamedTool,
     OutputFormat,
     Sampling,
+    TextDelta,
     ToolDefinition,
 )
 from responses_app.engine.steps import (
@@ -68,7 +69,7 @@ class BareTurn(RunningTurn):
         self._format_ways = Ways(known, (model_name, "format", self._expected and self._expected.key), max(FormatWay))
         self._corrections: list[Entry] = []
         self._corrected = False
-        self._held: list[str] = []
+        self._held: list[TextDelta] = []
         self._flows = False
 
     def _run(self) -> Telling[Ending]:
@@ -100,26 +101,29 @@ class BareTurn(RunningTurn):
     def _flows_from_the_start(self) -> bool:
         return self._expected is None and self._demand is None
 
-    def _said(self, text: str) -> list[Event]:
+    def _said(self, piece: TextDelta) -> list[Event]:
         """Text that may still be taken back is held."""
         if self._flows:
-            return self._assembly.text(text)
-        self._held.append(text)
+            return super()._said(piece)
+        self._held.append(piece)
         if not self._may_flow():
             return []
         self._flows = True
-        held, self._held = "".join(self._held), []
-        return self._assembly.text(held)
+        held, self._held = joined(self._held), []
+        return super()._said(held)
 
     def _may_flow(self) -> bool:
         """A provider that keeps to the format begins its answer accordingly; another's has to be judged whole."""
         natively = self._demand is None and self._format_ways.way == FormatWay.NATIVE
-        return natively and self._wishes.streams and begins_like_json("".join(self._held)) is True
+        return natively and self._wishes.streams and begins_like_json(joined(self._held).text) is True
 
     def _rest_of_text(self) -> list[Event]:
-        held = "".join(self._held)
-        text = unfenced(held) if self._expected else held
-        return self._assembly.text(text) if text else []
+        held = joined(self._held)
+        text = unfenced(held.text) if self._expected else held.text
+        if not text:
+            return []
+        # Of a text that was changed the tokens are others.
+        return super()._said(held if text == held.text else TextDelta(text))
 
     # What is made of an answer
 
@@ -234,6 +238,12 @@ class BareTurn(RunningTurn):
                 return OutputFormat()
             case _:
                 return None
+
+
+def joined(pieces: Sequence[TextDelta]) -> TextDelta:
+    """The pieces as one."""
+    logprobs = tuple(each for piece in pieces for each in piece.logprobs)
+    return TextDelta("".join(piece.text for piece in pieces), logprobs)
 
 
 def kept_ids(before: Sequence[Entry], response_id: str) -> Callable[[str], str]:

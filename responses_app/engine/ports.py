@@ -33,13 +33,15 @@ ToolChoice = Literal["auto", "required"] | NamedTool
 class Sampling:
     """What a caller asks of an inference besides its words; ``None`` leaves it to the provider.
 
-    ``max_output_tokens`` counts reasoning too. ``retry_when_limited``: a rate limit is waited out rather than told.
+    ``max_output_tokens`` counts reasoning too; ``top_logprobs`` is how many others come with each token's logprob.
+    ``retry_when_limited``: a rate limit is waited out rather than told.
     """
 
     temperature: float | None = None
     top_p: float | None = None
     max_output_tokens: int | None = None
     effort: str | None = None
+    top_logprobs: int | None = None
     parallel_calls: bool = True
     retry_when_limited: bool = True
 
@@ -82,11 +84,16 @@ Refusable = Literal["tool_choice", "format", "max_tokens"]
 """
 
 
+LogProb = dict[str, Any]
+"""``{"token", "logprob", "bytes", "top_logprobs": [{"token", "logprob", "bytes"}]}``."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of the answer; never empty."""
+    """A piece of the answer; never empty. ``logprobs`` of its tokens where they were asked for."""
 
     text: str
+    logprobs: Sequence[LogProb] = ()
 
 
 @dataclass(frozen=True, slots=True)

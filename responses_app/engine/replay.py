@@ -62,8 +62,9 @@ def _item_events(item: Item, index: int) -> list[Event]:
             delta = events.summary_text_delta(item["id"], index, item["summary"][0]["text"])
             return [*reasoning_begins(item["id"]), delta, *reasoning_ends(item)]
         case "message":
-            text = item["content"][0]["text"]
-            deltas = [events.text_delta(item["id"], index, text)] if text else []
+            part = item["content"][0]
+            text = part["text"]
+            deltas = [events.text_delta(item["id"], index, text, part["logprobs"])] if text else []
             return [*message_begins(item["id"], index), *deltas, *message_ends(item, index)]
         case _:
             return handed_off(item, index)

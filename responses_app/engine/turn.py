@@ -220,13 +220,13 @@ class RunningTurn(ABC):
     def _heard(self, event: ModelEvent, draft: StepDraft) -> list[Event]:
         draft.take(event)
         match event:
-            case TextDelta(text):
-                return self._said(text)
+            case TextDelta():
+                return self._said(event)
             case ReasoningDelta(text):
                 return self._assembly.reasoning(text)
             case _:
                 return []
 
-    def _said(self, text: str) -> list[Event]:
+    def _said(self, piece: TextDelta) -> list[Event]:
         """What is told of a piece of the answer as it comes."""
-        return self._assembly.text(text)
+        return self._assembly.text(piece.text, piece.logprobs)

@@ -13,6 +13,7 @@ from pydantic_core import from_json, to_json
 from responses_app.engine.ports import CallMade, ModelEvent, ReasoningDelta, Stopped, TextDelta, UsageReported
 from responses_app.llm import faults
 from responses_app.llm.faults import ProviderError
+from responses_app.llm.logprobs import logprobs_of
 from responses_app.llm.refusals import read_refusal
 
 StopReason = Literal["stop", "tool_calls", "length", "content_filter"]
@@ -142,7 +143,7 @@ class Answer:
         if reasoning := delta.get("reasoning_content") or delta.get("reasoning"):
             yield ReasoningDelta(_text(reasoning))
         if text := delta.get("content") or delta.get("refusal"):
-            yield TextDelta(_text(text))
+            yield TextDelta(_text(text), logprobs_of(choice.get("logprobs")))
         for fragment in delta.get("tool_calls") or ():
             self._call_fragment(_object(fragment))
 

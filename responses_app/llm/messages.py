@@ -61,6 +61,9 @@ def _sampling(call: ModelCall) -> dict[str, Any]:
         "max_tokens": asked.max_output_tokens,
         "reasoning_effort": asked.effort if call.thinking else None,
     }
+    if asked.top_logprobs is not None:
+        # None but the tokens' own is asked for by leaving the number out.
+        fields |= {"logprobs": True, "top_logprobs": asked.top_logprobs or None}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -3,6 +3,7 @@
 Source: the wire contract, section 4; Open Responses 2026-04-24, "Streaming events".
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from mirobody_site.tenancy.errors import ApiError
@@ -64,14 +65,14 @@ def content_part_added(item_id: str, output_index: int, part: Item) -> Event:
     return _content("content_part.added", item_id, output_index, part=part)
 
 
-def text_delta(item_id: str, output_index: int, delta: str) -> Event:
+def text_delta(item_id: str, output_index: int, delta: str, logprobs: Sequence[Any] = ()) -> Event:
     """A piece of the message's text."""
-    return _content("output_text.delta", item_id, output_index, delta=delta, logprobs=[])
+    return _content("output_text.delta", item_id, output_index, delta=delta, logprobs=list(logprobs))
 
 
-def text_done(item_id: str, output_index: int, text: str) -> Event:
+def text_done(item_id: str, output_index: int, part: Item) -> Event:
     """The message's whole text."""
-    return _content("output_text.done", item_id, output_index, text=text, logprobs=[])
+    return _content("output_text.done", item_id, output_index, text=part["text"], logprobs=part["logprobs"])
 
 
 def content_part_done(item_id: str, output_index: int, part: Item) -> Event:

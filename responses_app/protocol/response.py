@@ -3,6 +3,7 @@
 Source: the wire contract, section 3; Open Responses 2026-04-24, "ResponseResource".
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -101,15 +102,15 @@ def summary_part(text: str) -> Item:
     return {"type": "summary_text", "text": text}
 
 
-def message_item(item_id: str, status: ItemStatus, text: str | None) -> Item:
+def message_item(item_id: str, status: ItemStatus, text: str | None, logprobs: Sequence[Any] = ()) -> Item:
     """An assistant ``message``; ``text`` is ``None`` until it has a content part."""
-    content = [] if text is None else [text_part(text)]
+    content = [] if text is None else [text_part(text, logprobs)]
     return {"type": "message", "id": item_id, "status": status, "role": "assistant", "content": content}
 
 
-def text_part(text: str) -> Item:
+def text_part(text: str, logprobs: Sequence[Any] = ()) -> Item:
     """The only part of a message's content."""
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": list(logprobs)}
 
 
 def function_call_item(item_id: str, status: ItemStatus, call_id: str, name: str, arguments: str) -> Item:

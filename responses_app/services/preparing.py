@@ -65,6 +65,11 @@ def _wishes(request: ResponseRequest) -> Wishes:
     return Wishes(_sampling(request), _output_format(request.text.format), request.stream)
 
 
+def _top_logprobs(request: ResponseRequest) -> int | None:
+    asked = request.top_logprobs > 0 or "message.output_text.logprobs" in request.include
+    return request.top_logprobs if asked else None
+
+
 def _output_format(asked: TextFormat | None) -> OutputFormat | None:
     if asked is None or asked.type == "text":
         return None
@@ -89,6 +94,7 @@ def _sampling(request: ResponseRequest) -> Sampling:
         top_p=request.top_p,
         max_output_tokens=request.max_output_tokens,
         effort=request.reasoning.effort if request.reasoning else None,
+        top_logprobs=_top_logprobs(request),
         parallel_calls=request.parallel_tool_calls,
         # Clients of a bare model wait and ask again themselves.
         retry_when_limited=False,

@@ -1,5 +1,6 @@
 """``mode: "model"`` (wire contract, section 9): one bare inference, the caller's words and tools alone, no state."""
 
+import json
 import secrets
 from typing import Any
 
@@ -96,11 +97,47 @@ def test_the_limit_has_another_name_with_some_models(
     assert limits == [None, 20, 30]
 
 
+def spelt(token: str, logprob: Any, *others: Json, **more: Any) -> Json:
+    return {"token": token, "logprob": logprob, "bytes": list(token.encode()), **more, "top_logprobs": list(others)}
+
+
+def test_log_probabilities_come_with_their_text(ask_bare: Ask, script: Script, upstream: Upstream) -> None:
+    other = {"token": "Ho", "logprob": -2.5, "bytes": [72, 111]}
+    chunks = [("Hi", [spelt("Hi", -0.25, other)]), (" 您", [spelt(" ", -1), spelt("您", -1e400)]), (".", None)]
+    frames = [
+        {"choices": [{"index": 0, "delta": {"content": text}, "logprobs": {"content": told}}]} for text, told in chunks
+    ]
+    mark = script(Step(text=[Raw(b"data: %s\n\n" % json.dumps(frame).encode()) for frame in frames]))
+    response = ask_bare(input=f"Hi {mark}", top_logprobs=1)
+    [part] = response["output"][0]["content"]
+    assert part["text"] == "Hi 您."
+    assert part["logprobs"] == [spelt("Hi", -0.25, other), spelt(" ", -1.0), spelt("您", -9999.0)]
+    asked = upstream.requests(mark)[0].body
+    assert (asked["logprobs"], asked["top_logprobs"]) == (True, 1)
+
+
+@pytest.mark.parametrize(
+    "told", [5, [], {}, {"content": 5}, {"content": [5, {}, {"token": 5, "logprob": "x", "bytes": "x"}]}], ids=str
+)
+def test_log_probabilities_that_are_none_spoil_no_answer(ask_bare: Ask, script: Script, told: Any) -> None:
+    frame = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "logprobs": told}]}
+    mark = script(Step(text=[Raw(b"data: %s\n\n" % json.dumps(frame).encode())]))
+    assert ask_bare(input=f"Hi {mark}", include=["message.output_text.logprobs"])["output_text"] == "Hi"
+
+
 def test_agent_mode_passes_none_of_it_on(ask: Ask, script: Script, upstream: Upstream) -> None:
     mark = script(Step(text=["Hello."]))
-    ask(input=f"Hi {mark}", temperature=0.3, top_p=0.9, max_output_tokens=50, reasoning={"effort": "low"})
+    ask(
+        input=f"Hi {mark}",
+        temperature=0.3,
+        top_p=0.9,
+        max_output_tokens=50,
+        reasoning={"effort": "low"},
+        top_logprobs=3,
+    )
     [asked] = upstream.requests(mark)
-    assert not {"temperature", "top_p", "max_tokens", "max_completion_tokens", "reasoning_effort"} & asked.body.keys()
+    passed_on = {"temperature", "top_p", "max_tokens", "max_completion_tokens", "reasoning_effort", "logprobs"}
+    assert not passed_on & asked.body.keys()
 
 
 def test_reasoning_comes_before_the_text(ask_bare: Ask, script: Script) -> None:
