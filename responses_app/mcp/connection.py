@@ -44,13 +44,16 @@ class EndlessListing(Exception):
 @asynccontextmanager
 async def connected(server: McpServer, seconds: float) -> AsyncGenerator[ClientSession, None]:
     """A session with the server, for as long as the block runs. Raises what the MCP client does."""
-    async with (
-        guarded_client(dict(server.headers), seconds) as http,
-        streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES) as (read, write),
-        ClientSession(dispatcher=_TidyDispatcher(read, write), client_info=_CLIENT) as session,
-    ):
-        await _negotiate(session, server.protocol)
-        yield session
+    try:
+        async with (
+            guarded_client(dict(server.headers), seconds) as http,
+            streamable_http_client(server.url, http_client=http, max_sse_event_size=MOST_BYTES) as (read, write),
+            ClientSession(dispatcher=_TidyDispatcher(read, write), client_info=_CLIENT) as session,
+        ):
+            await _negotiate(session, server.protocol)
+            yield session
+    except ExceptionGroup as group:
+        raise _first_of(group) from None
 
 
 def protocol_of(session: ClientSession) -> str:
@@ -88,6 +91,13 @@ async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, A
         result = await _called(session, name, arguments)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
     return outcome_of_result(text, result.structured_content, result.is_error)
+
+
+def _first_of(error: Exception) -> Exception:
+    """The fault itself, out of the groups that the client's tasks wrap it in."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _called(session: ClientSession, name: str, arguments: Mapping[str, Any]) -> CallToolResult:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from django.conf import settings
-from mcp import MCPError
 from mcp_types import Tool
 
 from mirobody_site.tenancy.errors import InvalidRequestError
@@ -74,18 +73,17 @@ async def _listed(index: int, entry: McpEntry) -> _Listed | InvalidRequestError:
         return _unusable(index, entry, "it did not answer in time")
     except EndlessListing as error:
         return _unusable(index, entry, str(error))
-    except Exception as error:  # noqa: BLE001 - whatever a server brings about makes it unusable, and is told
-        return _refused(index, entry, exchange, error)
+    except Exception:  # noqa: BLE001 - whatever a server brings about makes it unusable, and is told
+        return _refused(index, entry, exchange)
 
 
-def _refused(index: int, entry: McpEntry, exchange: Exchange, error: Exception) -> InvalidRequestError:
+def _refused(index: int, entry: McpEntry, exchange: Exchange) -> InvalidRequestError:
     """What went wrong, in words of our own: the server's might repeat the credentials."""
     if exchange.refused:
         return InvalidRequestError(
             "mcp server host resolves to a non-public address", param=f"tools[{index}].server_url"
         )
-    why = "it refused the request" if isinstance(error, MCPError) else "it does not speak MCP"
-    return _unusable(index, entry, exchange.why_it_failed() or why)
+    return _unusable(index, entry, exchange.why_it_failed() or "it does not answer as an MCP server should")
 
 
 def _unusable(index: int, entry: McpEntry, why: str) -> InvalidRequestError:
