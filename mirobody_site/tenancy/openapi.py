@@ -55,7 +55,16 @@ def in_path(name: str, description: str) -> OpenApiParameter:
 
 USER_HEADER = header("X-Mirobody-User", "The Subject, for clients that cannot put `user` into the body.")
 USER_QUERY = query("user", "The Subject; without it the account's default one.")
-_ANSWER_HEADERS = (header("X-Request-Id", "The request's id: the caller's own if it sent a sane one.", response=True),)
+_WITH_A_KEY_ALONE = [status for status in (HTTPStatus.OK, *FAULTS) if status != HTTPStatus.UNAUTHORIZED]
+_ANSWER_HEADERS = (
+    header("X-Request-Id", "The request's id: the caller's own if it sent a sane one.", response=True),
+    header("Retry-After", "Seconds.", int, response=[HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS]),
+)
+_RATE_HEADERS = (
+    header("X-RateLimit-Limit", "The key's requests a minute.", int, response=_WITH_A_KEY_ALONE),
+    header("X-RateLimit-Remaining", "How many are left in this minute.", int, response=_WITH_A_KEY_ALONE),
+    header("X-RateLimit-Reset", "Seconds until the next minute begins.", int, response=_WITH_A_KEY_ALONE),
+)
 
 
 def operation(
@@ -75,7 +84,7 @@ def operation(
         operation_id=operation_id,
         summary=summary,
         request=request,
-        parameters=[*parameters, *_ANSWER_HEADERS],
+        parameters=[*parameters, *_ANSWER_HEADERS, *(_RATE_HEADERS if key else ())],
         responses={(HTTPStatus.OK.value, media_type): shape for media_type, shape in answer.items()}
         | {(status, JSON): OpenApiResponse(ErrorEnvelope, FAULTS[status]) for status in sorted({*usual, *faults})},
     )

@@ -39,7 +39,7 @@ class CreateChatCompletion(CompletionRequest):
 create_response = operation(
     "createResponse",
     "Create a response",
-    {JSON: response_shapes.Response, EVENT_STREAM: event_shapes.StreamEvent},
+    {JSON: response_shapes.Response, EVENT_STREAM: event_shapes.ResponseStream},
     request=CreateResponse,
     parameters=[*_OF_SUBJECT, _STRICT, _EVENTS],
     faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
@@ -47,7 +47,7 @@ create_response = operation(
 retrieve_response = operation(
     "retrieveResponse",
     "Get a stored response, or its stream",
-    {JSON: response_shapes.Response, EVENT_STREAM: event_shapes.StreamEvent},
+    {JSON: response_shapes.Response, EVENT_STREAM: event_shapes.ResponseStream},
     parameters=[
         _RESPONSE_ID,
         *_OF_SUBJECT,
@@ -82,7 +82,7 @@ list_input_items = operation(
 create_completion = operation(
     "createChatCompletion",
     "Answer by chat completions",
-    {JSON: completion_shapes.ChatCompletion, EVENT_STREAM: completion_shapes.StreamChunk},
+    {JSON: completion_shapes.ChatCompletion, EVENT_STREAM: completion_shapes.ChatCompletionStream},
     request=CreateChatCompletion,
     parameters=[*_OF_SUBJECT, _STRICT, _EVENTS],
     faults=[HTTPStatus.BAD_GATEWAY],

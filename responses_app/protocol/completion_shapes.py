@@ -6,9 +6,10 @@ Source: the wire contract, section 10.
 
 from typing import Any, Literal
 
-from pydantic import RootModel
+from pydantic import Json, RootModel
 
 from mirobody_site.tenancy.error_shapes import Fault
+from responses_app.protocol.event_shapes import LastFrame
 from responses_app.protocol.response_shapes import (
     LEFT_OUT,
     BilledTokens,
@@ -123,4 +124,14 @@ class ErrorChunk(Shape):
 
 
 class StreamChunk(RootModel[ChatCompletionChunk | ErrorChunk]):
-    """The ``data`` of one frame. The stream ends with ``data: [DONE]``."""
+    """A piece of the stream."""
+
+
+class ChunkFrame(Shape):
+    """One chunk as JSON text."""
+
+    data: Json[StreamChunk]
+
+
+class ChatCompletionStream(RootModel[LastFrame | ChunkFrame]):
+    """A frame of a chat completion's stream."""

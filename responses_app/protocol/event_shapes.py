@@ -5,7 +5,7 @@ Source: the wire contract, section 4.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, RootModel
+from pydantic import Field, Json, RootModel
 
 from mirobody_site.tenancy.error_shapes import Fault
 from responses_app.protocol.response_shapes import (
@@ -180,4 +180,21 @@ class StreamEvent(
         ]
     ]
 ):
-    """The ``data`` of one frame; the frame's ``event`` is its ``type``. The stream ends with ``data: [DONE]``."""
+    """An event of the stream."""
+
+
+class LastFrame(Shape):
+    """What every stream ends with."""
+
+    data: Literal["[DONE]"]
+
+
+class EventFrame(Shape):
+    """One event: ``event`` is its ``type``, ``data`` the event as JSON text."""
+
+    event: str
+    data: Json[StreamEvent]
+
+
+class ResponseStream(RootModel[LastFrame | EventFrame]):
+    """A frame of a response's stream."""

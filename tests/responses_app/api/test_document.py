@@ -68,7 +68,7 @@ def test_a_turn_is_told_as_json_and_as_a_stream(document: Json) -> None:
     answers = document["paths"]["/v1/responses"]["post"]["responses"]["200"]["content"]
     assert {kind: answer["schema"]["$ref"].rsplit("/", 1)[1] for kind, answer in answers.items()} == {
         "application/json": "Response",
-        "text/event-stream": "StreamEvent",
+        "text/event-stream": "ResponseStream",
     }
     extensions = {"tool_steps", "health_records", "citations", "grounding", "session_id"}
     assert extensions <= set(document["components"]["schemas"]["Response"]["required"])
