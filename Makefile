@@ -18,7 +18,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
-.PHONY: serve up test test-postgres test-races bench bench-streams bench-soak bench-chain bench-health check openapi format
+.PHONY: serve up test test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health check openapi format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -46,6 +46,12 @@ test-races: export RACE_ROUNDS ?= 50
 test-races: export RACE_WIDTH ?= 16
 test-races: $(VENV)/dev.stamp
 	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db tests/conversations/test_races.py $(ARGS)
+
+# All that the OpenAPI document allows, and much that it does not, asked of a server: about ten minutes.
+test-schema: export SCHEMA_EXAMPLES ?= 300
+test-schema: export SCHEMA_PHASES ?= coverage,fuzzing,stateful
+test-schema: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n 0 -s tests/schema $(ARGS)
 
 # Turns a second and what each costs, on Redis, Postgres and workers as in production: two minutes.
 bench: $(VENV)/dev.stamp

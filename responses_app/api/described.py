@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from mirobody_site.tenancy.openapi import EVENT_STREAM, JSON, USER_HEADER, USER_QUERY, header, in_path, operation, query
+from mirobody_site.tenancy.patterns import PLAIN
 from responses_app.protocol import completion_shapes, event_shapes, response_shapes, subject_shapes
 from responses_app.protocol.completions import CompletionRequest
 from responses_app.protocol.model_listing import ListedModel, ModelList
@@ -26,14 +27,14 @@ class CreateResponse(ResponseRequest):
     """A field that is ``null`` counts as absent."""
 
     model: ModelName = "mirobody-flash"
-    user: str | None = Field(default=None, max_length=256, description="The Subject.")
+    user: str | None = Field(default=None, max_length=256, description="The Subject.", json_schema_extra=PLAIN)
 
 
 class CreateChatCompletion(CompletionRequest):
     """A field that is ``null`` counts as absent."""
 
     model: ModelName = "mirobody-flash"
-    user: str | None = Field(default=None, max_length=256, description="The Subject.")
+    user: str | None = Field(default=None, max_length=256, description="The Subject.", json_schema_extra=PLAIN)
 
 
 create_response = operation(

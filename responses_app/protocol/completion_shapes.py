@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Json, RootModel
 
 from mirobody_site.tenancy.error_shapes import Fault
-from responses_app.protocol.event_shapes import LastFrame
+from responses_app.protocol.event_shapes import LastFrame, Nameless
 from responses_app.protocol.response_shapes import (
     LEFT_OUT,
     BilledTokens,
@@ -130,6 +130,7 @@ class StreamChunk(RootModel[ChatCompletionChunk | ErrorChunk]):
 class ChunkFrame(Shape):
     """One chunk as JSON text."""
 
+    event: Nameless = "message"
     data: Json[StreamChunk]
 
 

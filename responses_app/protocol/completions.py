@@ -7,10 +7,20 @@ Source: the wire contract, section 10; OpenAI's chat completions for all that it
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.patterns import NOT_BLANK
 from responses_app.protocol.ids import completion_id
 from responses_app.protocol.items import refuse_unknown_type, text_or_list, text_or_list_tag, type_tag
 from responses_app.protocol.request import (
@@ -100,7 +110,8 @@ CompletionPart = Annotated[
     BeforeValidator(_known_part),
 ]
 CompletionContent = Annotated[
-    Annotated[str, Tag("tag:text")] | Annotated[list[CompletionPart], Tag("tag:list"), Field(fail_fast=True)],
+    Annotated[str, Tag("tag:text"), Field(json_schema_extra=NOT_BLANK)]
+    | Annotated[list[CompletionPart], Tag("tag:list"), Field(fail_fast=True)],
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]
@@ -116,8 +127,16 @@ def _no_calls(calls: Any) -> Any:
     return None if calls == [] else _refused(calls)
 
 
+def _content_is_needed(schema: dict[str, Any]) -> None:
+    schema["properties"]["content"] = schema["properties"]["content"]["anyOf"][0]
+    schema["required"] = ["role", "content"]
+
+
 class ChatMessage(WireModel):
-    """Something said by ``role``. An assistant's message is taken back as it was given out."""
+    """Something said by ``role``. An assistant's message is taken back as it was given out: one with a ``refusal``
+    may have no ``content``."""
+
+    model_config = ConfigDict(json_schema_extra=_content_is_needed)
 
     role: Annotated[Literal["system", "developer", "user", "assistant"], BeforeValidator(_not_a_tools)]
     refusal: str | None = None
@@ -165,7 +184,7 @@ class CompletionRequest(WireModel):
     """A validated request. What only steers a bare model is accepted and without effect, as for responses."""
 
     model: str = MODELS[0]
-    messages: list[ChatMessage] = Field(max_length=MAX_INPUT_ITEMS, fail_fast=True)
+    messages: list[ChatMessage] = Field(max_length=MAX_INPUT_ITEMS, fail_fast=True, json_schema_extra={"minItems": 1})
     stream: bool = False
     stream_options: CompletionStreamOptions = CompletionStreamOptions()
     strict: bool = False

@@ -183,9 +183,14 @@ class StreamEvent(
     """An event of the stream."""
 
 
+Nameless = Literal["message"]
+"""What clients call the event of a frame without a name."""
+
+
 class LastFrame(Shape):
     """What every stream ends with."""
 
+    event: Nameless = "message"
     data: Literal["[DONE]"]
 
 

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, Val
 from pydantic_core import PydanticCustomError
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.patterns import NOT_BLANK
 from responses_app.protocol.catalogue import TIERS
 from responses_app.protocol.items import (
     MAX_TOOL_OUTPUT_BYTES,
@@ -98,8 +99,12 @@ class StreamOptions(WireModel):
 MetadataKey = Annotated[str, Field(max_length=64)]
 MetadataValue = Annotated[str, Field(max_length=512)]
 Input = Annotated[
-    Annotated[str, Tag("tag:text")]
-    | Annotated[list[InputItem], Tag("tag:list"), Field(max_length=MAX_INPUT_ITEMS, fail_fast=True)],
+    Annotated[str, Tag("tag:text"), Field(json_schema_extra=NOT_BLANK)]
+    | Annotated[
+        list[InputItem],
+        Tag("tag:list"),
+        Field(max_length=MAX_INPUT_ITEMS, fail_fast=True, json_schema_extra={"minItems": 1}),
+    ],
     Discriminator(text_or_list_tag),
     BeforeValidator(text_or_list),
 ]

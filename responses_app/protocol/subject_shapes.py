@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from mirobody_site.tenancy.patterns import PLAIN
 from responses_app.protocol.response_shapes import Shape
 
 SubjectName = str | None
@@ -43,8 +44,8 @@ class SubjectObject(Shape):
 class SubjectChange(BaseModel):
     """At least one of both. ``time_zone`` is a name of the IANA database."""
 
-    time_zone: str | None = None
-    display_name: str | None = Field(default=None, max_length=200)
+    time_zone: str | None = Field(default=None, examples=["Asia/Shanghai"])
+    display_name: str | None = Field(default=None, max_length=200, json_schema_extra=PLAIN)
 
 
 class ErasedCounts(Shape):

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mirobody_site.tenancy.patterns import PLAIN, STATED
 from tools_app.records.batch import MAX_RECORDS, WrittenRecord
 
 RetentionWord = Literal["permanent", "1h", "2h", "6h", "1d", "session"]
@@ -23,9 +24,9 @@ class Shape(BaseModel):
 class RecordBatch(BaseModel):
     """Records written together, kept or refused together. ``session_id`` is needed with retention ``session``."""
 
-    user: str | None = Field(default=None, max_length=256)
+    user: str | None = Field(default=None, max_length=256, json_schema_extra=PLAIN)
     retention: RetentionWord | Literal["persistent"]
-    session_id: str | None = Field(default=None, max_length=128)
+    session_id: str | None = Field(default=None, max_length=128, json_schema_extra=STATED)
     records: list[WrittenRecord] = Field(min_length=1, max_length=MAX_RECORDS)
 
 
@@ -88,11 +89,11 @@ class DeletedCount(Shape):
 class ShareRequest(BaseModel):
     """``user`` lets ``with`` see its data, on days from ``start`` to ``end``."""
 
-    user: str | None = Field(default=None, max_length=256)
-    viewer: str = Field(alias="with", min_length=1, max_length=256)
+    user: str | None = Field(default=None, max_length=256, json_schema_extra=PLAIN)
+    viewer: str = Field(alias="with", min_length=1, max_length=256, json_schema_extra=PLAIN)
     scope: Scope
-    start: str | None = Field(default=None, description="A date.")
-    end: str | None = Field(default=None, description="A date.")
+    start: str | None = Field(default=None, json_schema_extra={"format": "date"})
+    end: str | None = Field(default=None, json_schema_extra={"format": "date"})
 
 
 class ShareRow(Shape):

@@ -16,6 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from mirobody_site.tenancy.patterns import PLAIN, STATED
 from tools_app.records.models import MAX_INDICATOR_LENGTH, Abnormality, AbnormalSource, Retention
 
 MAX_RECORDS = 500
@@ -118,10 +119,12 @@ Name = Annotated[
     AfterValidator(_plain),
     AfterValidator(lambda text: _compact(text, MAX_INDICATOR_LENGTH)),
     AfterValidator(_stated),
+    Field(json_schema_extra=STATED),
 ]
 Unit = Annotated[
     str,
     StringConstraints(max_length=MAX_UNIT_LENGTH),
+    Field(json_schema_extra=PLAIN),
     AfterValidator(_plain),
     AfterValidator(lambda text: _compact(text, MAX_UNIT_LENGTH)),
 ]
@@ -149,7 +152,7 @@ class WrittenRecord(Written):
     """
 
     indicator: Name
-    value: Annotated[str | int | float, BeforeValidator(_string_or_number)]
+    value: Annotated[Annotated[str, Field(json_schema_extra=STATED)] | int | float, BeforeValidator(_string_or_number)]
     unit: Unit = ""
     time: Annotated[str, StringConstraints(max_length=40)] | None = None
     end_time: Annotated[str, StringConstraints(max_length=40)] | None = None
