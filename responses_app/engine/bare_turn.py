@@ -70,7 +70,7 @@ class BareTurn(RunningTurn):
         self._corrections: list[Entry] = []
         self._corrected = False
         self._held: list[TextDelta] = []
-        self._flows = False
+        self._flows = self._undecided = False
 
     def _run(self) -> Telling[Ending]:
         while True:
@@ -82,7 +82,7 @@ class BareTurn(RunningTurn):
 
     def _step(self) -> Telling[StepOutcome]:
         draft = StepDraft()
-        self._held, self._flows = [], self._flows_from_the_start
+        self._begin_to_hear()
         try:
             cut = yield from self._ask_model(self._model_call(), draft)
         except ModelFault as fault:
@@ -97,9 +97,11 @@ class BareTurn(RunningTurn):
 
     # What is passed on as it comes
 
-    @property
-    def _flows_from_the_start(self) -> bool:
-        return self._expected is None and self._demand is None
+    def _begin_to_hear(self) -> None:
+        self._held = []
+        self._flows = self._expected is None and self._demand is None
+        natively = self._demand is None and self._format_ways.way == FormatWay.NATIVE
+        self._undecided = natively and self._wishes.streams
 
     def _said(self, piece: TextDelta) -> list[Event]:
         """Text that may still be taken back is held."""
@@ -114,8 +116,11 @@ class BareTurn(RunningTurn):
 
     def _may_flow(self) -> bool:
         """A provider that keeps to the format begins its answer accordingly; another's has to be judged whole."""
-        natively = self._demand is None and self._format_ways.way == FormatWay.NATIVE
-        return natively and self._wishes.streams and begins_like_json(joined(self._held).text) is True
+        if not self._undecided:
+            return False
+        is_json = begins_like_json(joined(self._held).text)
+        self._undecided = is_json is None
+        return bool(is_json)
 
     def _rest_of_text(self) -> list[Event]:
         held = joined(self._held)

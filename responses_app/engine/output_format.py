@@ -3,7 +3,6 @@
 Source: the wire contract, section 2, ``text.format``.
 """
 
-import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -14,7 +13,7 @@ from responses_app.engine.ports import OutputFormat
 from responses_app.engine.transcript import compact_json
 from responses_app.protocol.json_schema import compiled
 
-_FENCED = re.compile(r"\s*```[a-zA-Z]*\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
+_FENCE = "```"
 _LONGEST_FAULT = 300
 _BEGINNINGS = ("{", "[", '"')
 
@@ -74,5 +73,6 @@ def begins_like_json(text: str) -> bool | None:
 
 def unfenced(text: str) -> str:
     """The text inside a code fence that is all of it."""
-    fenced = _FENCED.fullmatch(text)
-    return fenced[1] if fenced else text
+    opening, _, rest = text.strip().partition("\n")
+    is_fenced = opening.startswith(_FENCE) and rest.endswith(_FENCE)
+    return rest.removesuffix(_FENCE).strip() if is_fenced else text

@@ -13,6 +13,8 @@ from responses_app.engine.ports import Refusable
 
 MAX_READ_BYTES = 16_384
 MAX_MESSAGE = 400
+MAX_CLEANED = 2_000
+"""What stands behind so much of a message is not told whatever is left out of it."""
 
 _ABOUT: dict[Refusable, re.Pattern[str]] = {
     # Models that take the newer name of the field alone say so.
@@ -83,7 +85,8 @@ def _text(value: object) -> str:
 def _cleaned(message: str, secret: str) -> str:
     if "Traceback" in message:
         return ""
-    line = " ".join(message.replace(secret, _LEFT_OUT).split() if secret else message.split())
+    beginning = message.replace(secret, _LEFT_OUT) if secret else message
+    line = " ".join(beginning[:MAX_CLEANED].split())
     printable = "".join(character for character in line if character.isprintable())
     cleaned = _PRIVATE.sub(_LEFT_OUT, printable)
     return cleaned if len(cleaned) <= MAX_MESSAGE else cleaned[:MAX_MESSAGE].rstrip() + "..."

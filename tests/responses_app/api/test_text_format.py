@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from tests.responses_app.api.both_ways import refused
-from tests.responses_app.api.conftest import LOOKUP, Ask, Script, calls_of, create, create_stream, message, output_for
+from tests.responses_app.api.conftest import (
+    LOOKUP,
+    Ask,
+    Script,
+    calls_of,
+    create,
+    create_stream,
+    message,
+    ok,
+    output_for,
+)
+from tests.responses_app.api.test_any_body import anything, schemas
+from tests.support.grammar import check_stream
 from tests.support.upstream import Call, Raw, Request, Step, Upstream
 
 Json = dict[str, Any]
@@ -282,6 +294,29 @@ def test_any_answer_is_json_that_fits_or_incomplete(api: httpx.Client, script: S
             assert isinstance(json.loads(answer["output_text"]), dict)
         else:
             assert answer["incomplete_details"] == MISMATCH
+
+
+@given(asked=st.builds(lambda key, value: VITALS | {key: value}, st.sampled_from(list(VITALS)), anything) | anything)
+@quickly
+def test_any_format_is_kept_or_refused(api: httpx.Client, script: Script, asked: Any) -> None:
+    mark = script(Step(text=[GOOD]), repeat_last=True)
+    answer = api.post("/v1/responses", json={"mode": "model", "text": {"format": asked}, "input": f"Go {mark}"})
+    if answer.status_code == 400:
+        assert str(answer.json()["error"]["param"]).startswith("text")
+    else:
+        assert ok(answer)["status"] in ("completed", "incomplete")
+
+
+@given(schema=schemas)
+@quickly
+def test_any_schema_is_kept_or_refused(api: httpx.Client, script: Script, schema: Any) -> None:
+    mark = script(Step(text=[GOOD]), repeat_last=True)
+    body = {"mode": "model", "text": {"format": VITALS | {"schema": schema}}, "input": f"Go {mark}", "stream": True}
+    answer = api.post("/v1/responses", json=body)
+    if answer.status_code == 400:
+        assert answer.json()["error"]["param"] == "text.format.schema"
+    else:
+        assert check_stream(answer.content).response["status"] in ("completed", "incomplete")
 
 
 def test_the_built_in_analyst_fills_no_format(bare: Ask, settings: Settings) -> None:
