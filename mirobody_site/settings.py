@@ -169,7 +169,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/v1",
     "PREPROCESSING_HOOKS": ["mirobody_site.tenancy.openapi.api_endpoints"],
     "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["mirobody_site.tenancy.openapi.faults_once"],
+    "POSTPROCESSING_HOOKS": ["mirobody_site.tenancy.openapi.faults_once", "mirobody_site.openapi_links.linked"],
 }
 
 # Requests a minute of a key that has no limit of its own.

@@ -84,6 +84,18 @@ def test_unions_say_what_tells_their_members_apart(document: Json) -> None:
         }
 
 
+def test_what_an_operation_gives_leads_on(document: Json) -> None:
+    told = {one["operationId"]: one for _, _, one in operations(document)}
+    linked = {
+        name: one["responses"]["200"]["links"] for name, one in told.items() if "links" in one["responses"]["200"]
+    }
+    assert set(linked["createResponse"]) == {"retrieveResponse", "deleteResponse", "cancelResponse", "listInputItems"}
+    for links in linked.values():
+        for link in links.values():
+            named = {f"{one['in']}.{one['name']}" for one in told[link["operationId"]]["parameters"]}
+            assert set(link["parameters"]) <= named
+
+
 def test_the_page_loads_nothing_of_other_hosts(anonymous: httpx.Client) -> None:
     page = anonymous.get("/v1/docs")
     assert (page.status_code, page.headers["content-type"].split(";")[0]) == (200, "text/html")
