@@ -13,15 +13,16 @@ from responses_app.engine.ports import Refusable
 
 MAX_READ_BYTES = 16_384
 MAX_MESSAGE = 400
+MAX_FIELD_FAULTS = 3
 MAX_CLEANED = 2_000
 """What stands behind so much of a message is not told whatever is left out of it."""
 
 _ABOUT: dict[Refusable, re.Pattern[str]] = {
     # Models that take the newer name of the field alone say so.
     "max_tokens": re.compile(r"max_completion_tokens"),
-    "tool_choice": re.compile(r"tool.?choice|thinking|reasoning mode", re.IGNORECASE),
+    "tool_choice": re.compile(r"tool.?choice|tool_use_failed|thinking|reasoning mode", re.IGNORECASE),
     "format": re.compile(
-        r"response.?format|json.?schema|json.?object|json mode|structured|guided|grammar", re.IGNORECASE
+        r"response.?format|json.?(?:schema|object|mode|validate)|structured|guided|grammar", re.IGNORECASE
     ),
 }
 _PARAMS = {
@@ -59,23 +60,43 @@ class Refusal:
 def read_refusal(body: bytes, secret: str = "") -> Refusal:
     """The refusal in an error answer's body, or in the ``error`` of a chunk. ``secret`` is never repeated."""
     error = _error(body)
-    message = _text(error.get("message")) or _text(error.get("detail"))
+    if error is None:
+        return Refusal(about=_about(body.decode(errors="replace")))
+    message = _words(error.get("message")) or _words(error.get("detail"))
     param = _text(error.get("param"))
     searched = " ".join((message, param, _text(error.get("code")), _text(error.get("type"))))
-    about = frozenset(name for name, pattern in _ABOUT.items() if pattern.search(searched))
-    return Refusal(_cleaned(message, secret), _PARAMS.get(param), about)
+    return Refusal(_cleaned(message, secret), _PARAMS.get(param), _about(searched))
 
 
-def _error(body: bytes) -> dict[str, Any]:
+def _about(text: str) -> frozenset[Refusable]:
+    return frozenset(name for name, pattern in _ABOUT.items() if pattern.search(text))
+
+
+def _error(body: bytes) -> dict[str, Any] | None:
     """The error object, however deep the provider put it: ``{"error": {...}}``, ``{"error": "..."}``, flat."""
     try:
         value = from_json(body)
     except ValueError:
-        return {}
+        return None
     if isinstance(value, list) and value:
         value = value[0]
     error = value.get("error", value) if isinstance(value, dict) else {}
     return error if isinstance(error, dict) else {"message": error}
+
+
+def _words(value: object) -> str:
+    """A message, or the faults of fields that stand in its place: each with where it is, without what was sent."""
+    if isinstance(value, dict):
+        value = value.get("detail")
+    if not isinstance(value, list):
+        return _text(value)
+    return "; ".join(_field_fault(each) for each in value[:MAX_FIELD_FAULTS] if isinstance(each, dict))
+
+
+def _field_fault(fault: dict[str, Any]) -> str:
+    place = fault.get("loc")
+    steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(steps)}: {_text(fault.get('msg'))}"
 
 
 def _text(value: object) -> str:

@@ -77,6 +77,18 @@ def format_of(request: Request) -> str | None:
     return asked["type"] if asked else None
 
 
+REFUSALS: dict[str, Any] = {
+    "an error object": NO_FORMAT,
+    "an error text": {"error": "json_schema is not supported"},
+    "flat": {"object": "error", "message": "This response_format type is unavailable now", "code": 400},
+    "a list": [{"error": {"code": 400, "message": "Invalid JSON schema", "status": "INVALID_ARGUMENT"}}],
+    "fields": {"detail": [{"loc": ["body", "response_format", "type"], "msg": "Input should be 'text'", "input": "x"}]},
+    "fields in a message": {"message": {"detail": [{"loc": ["body", "response_format"], "msg": "Extra inputs"}]}},
+    "a code": {"error": {"message": "Failed to generate it.", "code": "json_validate_failed"}},
+    "text": b"response_format is not known here",
+}
+
+
 def without(*types: str, text: str = GOOD) -> Any:
     """A provider without these formats, that answers otherwise."""
     return lambda request: (
@@ -124,6 +136,15 @@ def test_a_schema_is_given_in_words_to_a_provider_that(
     assert "Vital signs." in last.system
     bare(input=f"HR 61 {mark}")
     assert len(upstream.requests(mark)) == len(tried) + 1, "what is known is not found out again"
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS.keys())
+def test_a_refusal_is_understood_in_any_form(bare: Ask, script: Script, refusal: Any) -> None:
+    def answer(request: Request) -> Step:
+        is_known = format_of(request) != "json_schema"
+        return Step(text=[GOOD]) if is_known else Step(status=422, error_body=refusal)
+
+    assert bare(input=f"HR 61 {script(answer)}")["output_text"] == GOOD
 
 
 def test_what_is_known_of_one_schema_says_nothing_of_another(bare: Ask, script: Script, upstream: Upstream) -> None:
