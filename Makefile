@@ -18,7 +18,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
-.PHONY: serve up test test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health check openapi format
+.PHONY: serve up test test-clients test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health check openapi format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -35,6 +35,12 @@ up: $(VENV)/serve.stamp
 # The whole suite on all cores (a part of it on one: make test ARGS="-n 0 tests/tenancy -k user").
 test: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto $(ARGS)
+
+# Every client build of the matrix against a running server; needs Node 20 and npm. Clients are installed once, to .clients
+# (only the last version of each: make test-clients MATRIX="matrix and newest").
+MATRIX ?= matrix
+test-clients: $(VENV)/dev.stamp
+	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto --dist loadgroup -m "$(MATRIX)" tests/clients/matrix $(ARGS)
 
 # What touches the database, on Postgres.
 test-postgres: $(VENV)/dev.stamp

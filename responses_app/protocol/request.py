@@ -138,7 +138,7 @@ class ResponseRequest(WireModel):
     strict: bool = False
     temperature: float | None = Field(default=None, ge=0, le=2, allow_inf_nan=False)
     top_p: float | None = Field(default=None, ge=0, le=1, allow_inf_nan=False)
-    max_output_tokens: int | None = Field(default=None, ge=16)
+    max_output_tokens: int | None = Field(default=None, ge=1)
     max_tool_calls: int | None = Field(default=None, ge=1)
     reasoning: ReasoningOptions | None = None
     truncation: Literal["auto", "disabled"] = "disabled"

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 60
+START_SECONDS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,12 @@ class ServerProcess:
     def base_url(self) -> str:
         """The base URL without ``/v1``."""
         return self.api_base.removesuffix("/v1")
+
+    def limited_key(self, rpm: int) -> str:
+        """A new key of the account ``demo`` that may make this many requests a minute."""
+        made = f"key, secret = create_api_key('demo'); set_rate_limit(key, {rpm}); print(secret)"
+        program = f"from mirobody_site.tenancy.services import create_api_key, set_rate_limit; {made}"
+        return _key_in(_manage(_environment({}, str(self.data)), "shell", "-v", "0", "-c", program))
 
     def kill(self) -> None:
         """Ends it in the middle of whatever it does."""
@@ -82,7 +88,7 @@ def _wait_until_up(url: str, process: subprocess.Popen[bytes]) -> None:
     while time.monotonic() < deadline:
         assert process.poll() is None, "the server process ended"
         try:
-            if httpx.get(url, timeout=2).is_success:
+            if httpx.get(url, timeout=30).is_success:
                 return
         except httpx.TransportError:
             time.sleep(0.05)

@@ -105,7 +105,7 @@ ACCEPTED: Json = {
 LOWEST: Json = {
     "temperature": 0,
     "top_p": 0,
-    "max_output_tokens": 16,
+    "max_output_tokens": 1,
     "max_tool_calls": 1,
     "top_logprobs": 0,
     "safety_identifier": "",
@@ -131,7 +131,7 @@ OUT_OF_RANGE = [
     ({"temperature": 2.01}, "invalid_value", "temperature"),
     ({"top_p": -0.01}, "invalid_value", "top_p"),
     ({"top_p": 1.01}, "invalid_value", "top_p"),
-    ({"max_output_tokens": 15}, "invalid_value", "max_output_tokens"),
+    ({"max_output_tokens": 0}, "invalid_value", "max_output_tokens"),
     ({"max_output_tokens": -1}, "invalid_value", "max_output_tokens"),
     ({"max_tool_calls": 0}, "invalid_value", "max_tool_calls"),
     ({"top_logprobs": -1}, "invalid_value", "top_logprobs"),
