@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _LOOK_UP_THREADS = 32
+_STARTING = threading.Lock()
 
 
 def started(work: Coroutine[Any, Any, T]) -> "Future[T]":
@@ -20,8 +21,13 @@ def started(work: Coroutine[Any, Any, T]) -> "Future[T]":
     return asyncio.run_coroutine_threadsafe(work, _loop())
 
 
-@cache
 def _loop() -> asyncio.AbstractEventLoop:
+    with _STARTING:
+        return _running_loop()
+
+
+@cache
+def _running_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     loop.set_default_executor(ThreadPoolExecutor(_LOOK_UP_THREADS, thread_name_prefix="mcp-look-up"))
     threading.Thread(target=loop.run_forever, name="mcp", daemon=True).start()

@@ -1,6 +1,8 @@
 """The MCP servers of one turn: a session each, opened by the first call and closed with the turn. Lists nothing."""
 
 import asyncio
+import logging
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
@@ -18,6 +20,8 @@ from responses_app.mcp.loop import started
 from responses_app.mcp.results import failure
 from responses_app.mcp.servers import McpOffer, McpServer, OfferedTool, Secrets
 from responses_app.mcp.tool import McpTool
+
+log = logging.getLogger(__name__)
 
 _CLOSE_SECONDS = 5.0
 _MOST_REASON = 1000
@@ -59,6 +63,7 @@ class _TurnServer:
         """The outcome of a call, within its time. Raises nothing but CancelledError."""
         exchange = Exchange()
         current_exchange.set(exchange)
+        began = time.monotonic()
         try:
             async with asyncio.timeout(settings.MCP_CALL_SECONDS):
                 outcome = await self._called(tool, arguments, exchange)
@@ -66,6 +71,8 @@ class _TurnServer:
             outcome = failure("The server did not answer in time. It is not known whether it did what was asked.")
         except Exception as error:  # noqa: BLE001 - whatever a server brings about is its step's failure, and told there
             outcome = failure(_reason(exchange, error))
+        milliseconds = round((time.monotonic() - began) * 1000)
+        log.info("MCP tool took %d ms", milliseconds, extra={"duration_ms": milliseconds})
         return replace(outcome, data=self._secrets.hidden_in(outcome.data))
 
     async def close(self) -> None:

@@ -6,6 +6,7 @@
 import base64
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -119,7 +120,9 @@ def text_result(text: str, **fields: Any) -> Json:
 
 
 @contextmanager
-def scripted_server(says: Mapping[str, Says], *, session: str | None = None) -> Iterator[Scripted]:
+def scripted_server(
+    says: Mapping[str, Says], *, session: str | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[Scripted]:
     """A server of the protocol of 2025 that answers what it is told to, and everything else as it has to."""
     usual: dict[str, Says] = {
         "initialize": {
@@ -131,7 +134,7 @@ def scripted_server(says: Mapping[str, Says], *, session: str | None = None) -> 
         "tools/call": text_result("seen"),
     }
     headers = {"Mcp_Session_Id": session} if session else {}
-    with host(PUBLIC, replies("404 Not Found")) as running:
+    with host(PUBLIC, replies("404 Not Found"), tls=tls) as running:
         scripted = Scripted(running, {**usual, **says})
         running.answer = lambda connection, asked: _answer(scripted, headers, connection, asked)
         yield scripted

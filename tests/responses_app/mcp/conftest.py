@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conversations.stores import markers, stores
 from tests.responses_app.api.conftest import (
     Ask,
     Json,
@@ -28,10 +29,12 @@ __all__ = [
     "ask",
     "event_logs",
     "held_turns",
+    "markers",
     "redis_server",
     "script",
     "scripted_model",
     "shared_redis_server",
+    "stores",
 ]
 
 Uses = Callable[..., Json]

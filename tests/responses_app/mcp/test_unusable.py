@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +11,16 @@ import httpx
 import pytest
 from pytest_django import Settings
 
+from responses_app.mcp import guarded_http
 from tests.responses_app.api.conftest import Json, create, wait_until
 from tests.responses_app.mcp.conftest import entry
 from tests.support.envelope import assert_error
 from tests.support.mcp_servers import Says, scripted_server, tool
 from tests.tools_app.foreign_hosts import PRIVATE, PUBLIC, Answer, Asked, drips, host, redirects, replies
-from tests.tools_app.test_egress import PRIVATE_SPELLINGS
+from tests.tools_app.test_egress import PRIVATE_SPELLINGS, certified
 from tools_app import egress
+
+__all__ = ["certified"]
 
 NOT_PUBLIC = "mcp server host resolves to a non-public address"
 OTHER_PUBLIC = "127.0.0.3"
@@ -105,12 +109,23 @@ def test_the_name_stays_the_hosts(api: httpx.Client, monkeypatch: pytest.MonkeyP
         assert {asked.headers["host"] for asked in server.host.asked} == {f"mcp.example:{server.host.port}"}
 
 
-def resolves(monkeypatch: pytest.MonkeyPatch, answers: Callable[[], list[str]]) -> None:
-    """Has ``mcp.example`` resolve to these."""
+def test_a_certificate_is_checked_against_the_name(
+    api: httpx.Client, monkeypatch: pytest.MonkeyPatch, certified: ssl.SSLContext
+) -> None:
+    monkeypatch.setattr(guarded_http, "tls_context", egress.tls_context)
+    resolves(monkeypatch, lambda: [PUBLIC], "good.example", "other.example")
+    with scripted_server({}, tls=certified) as server:
+        good, other = (f"https://{name}.example:{server.host.port}/mcp" for name in ("good", "other"))
+        assert create(api, input="Hello", tools=[entry(good)])["status"] == "completed"
+        assert "could not be reached" in refusal(api, other)["message"]
+
+
+def resolves(monkeypatch: pytest.MonkeyPatch, answers: Callable[[], list[str]], *names: str) -> None:
+    """Has these names, or ``mcp.example``, resolve to the answers."""
     real = socket.getaddrinfo
 
     def found(name: Any, port: Any, *args: Any, **kwargs: Any) -> Any:
-        if name not in ("mcp.example", b"mcp.example"):
+        if name not in (names or ("mcp.example",)):
             return real(name, port, *args, **kwargs)
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in answers()]
 
