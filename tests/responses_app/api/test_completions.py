@@ -1,6 +1,7 @@
 """The Answers API (wire contract, section 10): the same turn told as a chat completion, with nothing kept of it."""
 
 import json
+import socket
 import threading
 from typing import Any
 
@@ -11,6 +12,7 @@ from responses_app.protocol.completion_shapes import ChatCompletion, StreamChunk
 from tests.responses_app.api.conftest import Json, Script, message, wait_until, write_record
 from tests.responses_app.api.test_store_false import rows_with
 from tests.support.envelope import assert_error
+from tests.support.server import Account
 from tests.support.upstream import Call, Cut, Hang, Raw, Step, Upstream, Usage
 
 PATH = "/v1/chat/completions"
@@ -78,6 +80,7 @@ def test_an_answer_has_every_part(api: httpx.Client, script: Script) -> None:
     assert usage["billed_tokens"] == {"input": 1900, "output": 50, "total": 1950}
 
 
+@pytest.mark.usefixtures("event_logs")
 def test_a_stream_says_the_same_in_chunks(api: httpx.Client, script: Script) -> None:
     write_record(api, "weight", "81.5 kg")
     mark = script(Step(reasoning=["Hm", "m."], calls=[QUERY]), Step(text=["You weigh ", "81.5", " kg."]))
@@ -251,6 +254,7 @@ def test_it_only_takes_posts(api: httpx.Client) -> None:
     assert_error(api.get(PATH), 405, "method_not_allowed")
 
 
+@pytest.mark.usefixtures("event_logs")
 @pytest.mark.parametrize("streamed", [False, True])
 def test_nothing_is_kept(api: httpx.Client, script: Script, streamed: bool) -> None:
     mark = script(Step(reasoning=["marker-thought"], text=["marker-spoken"]))
@@ -281,24 +285,20 @@ def test_a_failure_in_mid_stream_is_told_once_in_the_stream(api: httpx.Client, s
     assert chunks[-1] == {"error": error}
 
 
+@pytest.mark.usefixtures("event_logs")
 @pytest.mark.parametrize("streamed", [False, True])
 def test_a_caller_who_leaves_ends_the_turn(
-    api: httpx.Client,
-    script: Script,
-    upstream: Upstream,
-    monkeypatch: pytest.MonkeyPatch,
-    streamed: bool,
+    account: Account, script: Script, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, streamed: bool
 ) -> None:
     monkeypatch.setattr("responses_app.services.following._ABANDONED_SECONDS", 0)
     mark = script(Step(text=["Half", Hang()]))
-    body = {"messages": [message(f"Go {mark}")], "stream": streamed}
-    if streamed:
-        with api.stream("POST", PATH, json=body) as answer:
-            next(answer.iter_raw())
-    else:
-        with pytest.raises(httpx.ReadTimeout):
-            api.post(PATH, json=body, timeout=1)
-    wait_until(lambda: upstream.requests(mark) and upstream.requests(mark)[0].gone.is_set())
+    body = json.dumps({"messages": [message(f"Go {mark}")], "stream": streamed}).encode()
+    url = httpx.URL(account.base_url)
+    with socket.create_connection((url.host, url.port or 80)) as connection:
+        head = f"POST {PATH} HTTP/1.1\r\nHost: {url.host}\r\nAuthorization: Bearer {account.key}\r\n"
+        connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        wait_until(lambda: upstream.requests(mark))
+    wait_until(upstream.requests(mark)[0].gone.is_set)
 
 
 def test_line_ends_in_text_do_not_break_frames(api: httpx.Client, script: Script) -> None:
