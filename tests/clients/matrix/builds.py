@@ -24,9 +24,10 @@ PROGRAM_SECONDS = 240
 
 @dataclass(frozen=True)
 class Build:
-    """A client at one version: its name here, the group it is installed with, its program in ``python`` or ``js``."""
+    """A client at one version: its name here and its package's, the group it is installed with, its program."""
 
     name: str
+    package: str
     group: str
     program: str
 
@@ -34,6 +35,20 @@ class Build:
     def newest(self) -> bool:
         """Whether it is the last version of its client here."""
         return next(build for build in BUILDS if build.program == self.program) == self
+
+    @property
+    def version(self) -> str:
+        """The version of its package that its group installs."""
+        folder = HERE / "groups" / self.group
+        if self.group.startswith("node"):
+            return str(json.loads((folder / "package.json").read_text())["dependencies"][self.package])
+        lines = (folder / "requirements.txt").read_text().splitlines()
+        return next(line.removeprefix(f"{self.package}==") for line in lines if line.startswith(f"{self.package}=="))
+
+    @property
+    def source(self) -> str:
+        """The text of its program."""
+        return (HERE / ("js" if self.program.endswith(".mjs") else "python") / self.program).read_text()
 
     def told(self, environment: Mapping[str, str]) -> dict[str, Any]:
         """What each scenario of its program came to."""
@@ -55,24 +70,24 @@ class Build:
 
 # The versions of one client, newest first.
 BUILDS = [
-    Build("openai-py-3", "python-3", "with_openai.py"),
-    Build("openai-py-2", "python-2", "with_openai.py"),
-    Build("openai-py-1", "python-1", "with_openai.py"),
-    Build("openai-agents-py", "python-3", "with_agents.py"),
-    Build("langchain-openai", "python-3", "with_langchain.py"),
-    Build("pydantic-ai", "python-3", "with_pydantic_ai.py"),
-    Build("llama-index", "python-2", "with_llama_index.py"),
-    Build("agent-framework", "python-3", "with_agent_framework.py"),
-    Build("llm", "python-3", "with_llm.py"),
-    Build("openai-js-7", "node-3", "with_openai.mjs"),
-    Build("openai-js-6", "node-2", "with_openai.mjs"),
-    Build("openai-js-5", "node-1", "with_openai.mjs"),
-    Build("openai-agents-js", "node-3", "with_agents.mjs"),
-    Build("ai-sdk-7", "node-3", "with_ai_sdk.mjs"),
-    Build("ai-sdk-6", "node-2", "with_ai_sdk.mjs"),
-    Build("ai-sdk-5", "node-1", "with_ai_sdk.mjs"),
-    Build("ai-sdk-open-responses", "node-3", "with_open_responses.mjs"),
-    Build("langchain-js", "node-3", "with_langchain.mjs"),
+    Build("openai-py-3", "openai", "python-3", "with_openai.py"),
+    Build("openai-py-2", "openai", "python-2", "with_openai.py"),
+    Build("openai-py-1", "openai", "python-1", "with_openai.py"),
+    Build("openai-agents-py", "openai-agents", "python-3", "with_agents.py"),
+    Build("langchain-openai", "langchain-openai", "python-3", "with_langchain.py"),
+    Build("pydantic-ai", "pydantic-ai-slim", "python-3", "with_pydantic_ai.py"),
+    Build("llama-index", "llama-index-llms-openai", "python-2", "with_llama_index.py"),
+    Build("agent-framework", "agent-framework-openai", "python-3", "with_agent_framework.py"),
+    Build("llm", "llm", "python-3", "with_llm.py"),
+    Build("openai-js-7", "openai", "node-3", "with_openai.mjs"),
+    Build("openai-js-6", "openai", "node-2", "with_openai.mjs"),
+    Build("openai-js-5", "openai", "node-1", "with_openai.mjs"),
+    Build("openai-agents-js", "@openai/agents", "node-3", "with_agents.mjs"),
+    Build("ai-sdk-7", "@ai-sdk/openai", "node-3", "with_ai_sdk.mjs"),
+    Build("ai-sdk-6", "@ai-sdk/openai", "node-2", "with_ai_sdk.mjs"),
+    Build("ai-sdk-5", "@ai-sdk/openai", "node-1", "with_ai_sdk.mjs"),
+    Build("ai-sdk-open-responses", "@ai-sdk/open-responses", "node-3", "with_open_responses.mjs"),
+    Build("langchain-js", "@langchain/openai", "node-3", "with_langchain.mjs"),
 ]
 
 

@@ -5,17 +5,16 @@ import { API_KEY, BASE_URL, MODEL, USED_UP_KEY, USER, WRONG_KEY, adding, tell } 
 import { scenarios } from "./ai_sdk_scenarios.mjs";
 
 const responses = (apiKey = API_KEY, name = MODEL) => createOpenAI({ baseURL: BASE_URL, apiKey }).responses(name);
-const openai = (options) => ({ providerOptions: { openai: options } });
 const { server_state, ...common } = scenarios({
   model: responses(),
   bare: createOpenAI({ baseURL: BASE_URL, apiKey: API_KEY, fetch: adding({ mode: "model" }) }).responses(MODEL),
   misnamed: responses(API_KEY, "no-such-model"),
   unauthorized: responses(WRONG_KEY),
   usedUp: responses(USED_UP_KEY),
-  missing: { model: responses(), ...openai({ previousResponseId: "resp_unknown" }) },
-  user: { model: responses(), ...openai({ user: USER }) },
-  stateful: (previousResponseId) => openai({ previousResponseId }),
-  stateless: openai({ store: false }),
+  missing: { model: responses(), providerOptions: { openai: { previousResponseId: "resp_unknown" } } },
+  user: { model: responses(), providerOptions: { openai: { user: USER } } },
+  stateful: (previousResponseId) => ({ providerOptions: { openai: { previousResponseId } } }),
+  stateless: { providerOptions: { openai: { store: false } } },
 });
 
 await tell({ ...common, server_state });

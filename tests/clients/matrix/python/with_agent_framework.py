@@ -27,9 +27,9 @@ def book_appointment(date: str) -> str:
     return f"Booked: {date}"
 
 
-def agent(key: str = API_KEY, model: str = MODEL, **options: Any) -> Agent[Any]:
+def agent(key: str = API_KEY, model: str = MODEL, default_options: Any = None) -> Agent[Any]:
     client = OpenAIChatClient(model=model, async_client=AsyncOpenAI(base_url=BASE_URL, api_key=key, max_retries=0))
-    return Agent(client, "Help.", tools=[book_appointment], default_options=options)
+    return Agent(client, "Help.", tools=[book_appointment], default_options=default_options)
 
 
 async def pieces(run: Any) -> list[str]:
@@ -69,7 +69,7 @@ async def three_turns(made: Agent[Any]) -> str:
 
 @scenario
 async def second_turn() -> str:
-    return await three_turns(agent(store=False))
+    return await three_turns(agent(default_options={"store": False}))
 
 
 @scenario
@@ -79,12 +79,12 @@ async def server_state() -> str:
 
 @scenario
 async def user() -> str:
-    return (await agent(user=USER).run(RECORD)).text
+    return (await agent(default_options={"user": USER}).run(RECORD)).text
 
 
 @scenario
 async def user_streamed() -> str:
-    run = agent(user=USER).run(RECORD, stream=True)
+    run = agent(default_options={"user": USER}).run(RECORD, stream=True)
     await pieces(run)
     return (await run.get_final_response()).text
 
@@ -101,7 +101,7 @@ async def unauthorized() -> str:
 
 @scenario
 async def not_found() -> str:
-    return (await agent(previous_response_id="resp_unknown").run(TEXT)).text
+    return (await agent(default_options={"previous_response_id": "resp_unknown"}).run(TEXT)).text
 
 
 @scenario

@@ -30,8 +30,8 @@ class Place(BaseModel):
 
 
 def chat(**given: Any) -> ChatOpenAI:
-    defaults = {"model": MODEL, "base_url": BASE_URL, "api_key": API_KEY, "use_responses_api": True, "max_retries": 0}
-    return ChatOpenAI(**defaults | given)
+    named = {"model": MODEL, "api_key": API_KEY} | given
+    return ChatOpenAI(base_url=BASE_URL, use_responses_api=True, max_retries=0, **named)
 
 
 @langchain_tool

@@ -32,8 +32,8 @@ class Responses(OpenAIResponses):
 
 
 def llm(**given: Any) -> Responses:
-    defaults = {"model": MODEL, "api_base": BASE_URL, "api_key": API_KEY, "context_window": 100_000, "max_retries": 0}
-    return Responses(**defaults | given)
+    named = {"model": MODEL, "api_key": API_KEY} | given
+    return Responses(api_base=BASE_URL, context_window=100_000, max_retries=0, **named)
 
 
 def book_appointment(date: str) -> str:
