@@ -7,13 +7,14 @@ from datetime import datetime
 import httpx
 import pytest
 from django.contrib.auth.models import User
-from django.core.management import call_command, load_command_class
+from django.core.management import call_command
 from django.utils import timezone
 
 from mirobody_site.tenancy.models import Subject
 from responses_app.services import erasure
 from responses_app.services.sweeping import sweep_expired
 from tests.responses_app.api.conftest import Script, create, retrieve, write_record
+from tests.support.commands import manage
 from tests.support.envelope import assert_error
 from tests.support.interruption import interrupted_at
 from tests.support.leftovers import Markers, all_rows
@@ -46,15 +47,6 @@ def eve(api: httpx.Client, markers: Markers) -> str:
     create(api, input=markers["question"], user=name, metadata={"note": markers["note"]})
     create(api, input="Hello", user=name, session_id=markers["session"])
     return name
-
-
-def manage(*arguments: str) -> int:
-    """The exit code of ``manage.py`` with these arguments."""
-    try:
-        load_command_class("responses_app", arguments[0]).run_from_argv(["manage.py", *arguments])
-    except SystemExit as end:
-        return int(end.code or 0)
-    return 0
 
 
 def answer_with(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:

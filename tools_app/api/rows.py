@@ -1,10 +1,16 @@
-"""A health record as the API shows it."""
+"""Health records and shares as the API shows them; clinical records as an export does, since no door lists them."""
 
+import json
+from datetime import datetime
 from typing import Any
 
+from tools_app.fhir.clinical_resources import clinical_resource_id
 from tools_app.fhir.observations import resource_id
-from tools_app.records.models import HealthRecord
+from tools_app.records.clinical import ClinicalRecord
+from tools_app.records.models import HealthRecord, Share
+from tools_app.records.selectors import holds
 from tools_app.standardization import ordinal
+from tools_app.tools.family import DEFAULT_SUBJECT
 
 CHANNEL = "api"
 
@@ -36,6 +42,40 @@ def record_row(record: HealthRecord) -> dict[str, Any]:
         "retention": record.retention,
         "expires_at": record.expires_at.isoformat() if record.expires_at else None,
         "session_id": record.session_id or None,
+    }
+
+
+def clinical_row(record: ClinicalRecord) -> dict[str, Any]:
+    """The JSON object of one clinical record: everything as its source states it; what it leaves open is ``null``."""
+    return {
+        "id": record.public_id,
+        "object": "clinical_record",
+        "kind": record.kind,
+        "display": record.display,
+        "codes": json.loads(record.codes),
+        "status": record.status or None,
+        "fhir_resource_id": clinical_resource_id(record),
+        "time": record.time or None,
+        "end_time": record.end_time or None,
+        "text": record.text or None,
+        "source": record.source or None,
+        "source_id": record.source_id or None,
+        "retention": record.retention,
+        "expires_at": record.expires_at.isoformat() if record.expires_at else None,
+    }
+
+
+def share_row(share: Share, now: datetime) -> dict[str, Any]:
+    """The JSON object of one share, whose two Subjects have been read; ``active``: whether it holds at ``now``."""
+    return {
+        "object": "share",
+        "user": share.subject.user_key or None,
+        "with": share.with_subject.user_key or DEFAULT_SUBJECT,
+        "scope": share.scope,
+        "start": share.start.isoformat() if share.start else None,
+        "end": share.end.isoformat() if share.end else None,
+        "active": holds(share, now),
+        "created_at": share.created_at.isoformat(),
     }
 
 

@@ -1,6 +1,6 @@
 """The door of shares: who lets whom see its data."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.utils import timezone
 from rest_framework.request import Request
@@ -13,8 +13,9 @@ from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
 from tools_app.api import described
 from tools_app.api.queries import read_day
+from tools_app.api.rows import share_row
 from tools_app.records.models import Share
-from tools_app.records.selectors import holds, shares_of
+from tools_app.records.selectors import shares_of
 from tools_app.records.sharing import grant, revoke
 from tools_app.tools.family import DEFAULT_SUBJECT
 
@@ -33,14 +34,14 @@ class SharesView(ApiView):
         if days[0] and days[1] and days[1] < days[0]:
             raise InvalidRequestError("end lies before start.", param="end")
         share = grant(_account_id(request), user, with_user, scope, days, timezone.now())
-        return Response(_row(share))
+        return Response(share_row(share, timezone.now()))
 
     @described.list_shares
     def get(self, request: Request) -> Response:
         """The shares that the Subject gave and received, oldest first."""
         user = named_user(request)
         subject = find_subject(_account_id(request), user or "")
-        rows = [_row(share) for share in shares_of(subject)] if subject else []
+        rows = [share_row(share, timezone.now()) for share in shares_of(subject)] if subject else []
         return Response({"object": "list", "data": rows, "subject": user})
 
     @described.revoke_share
@@ -78,16 +79,3 @@ def _scope(value: object) -> Share.Scope:
     if value not in Share.Scope.values:
         raise InvalidRequestError(f"scope must be one of {', '.join(Share.Scope.values)}.", param="scope")
     return Share.Scope(value)
-
-
-def _row(share: Share) -> dict[str, Any]:
-    return {
-        "object": "share",
-        "user": share.subject.user_key or None,
-        "with": share.with_subject.user_key or DEFAULT_SUBJECT,
-        "scope": share.scope,
-        "start": share.start.isoformat() if share.start else None,
-        "end": share.end.isoformat() if share.end else None,
-        "active": holds(share, timezone.now()),
-        "created_at": share.created_at.isoformat(),
-    }

@@ -1,17 +1,21 @@
 """Reads of a Subject's records and of the shares it has received. Figures over records are in statistics.py."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 
 from mirobody_site.tenancy.models import Subject
 from tools_app.records.clinical import CLINICAL_PREFIX, ClinicalRecord, ClinicalRecordQuerySet
 from tools_app.records.models import NEWEST_FIRST, HealthRecord, HealthRecordQuerySet, Precision, RecordRemoval, Share
 from tools_app.records.names import normalised
 from tools_app.records.times import Moment
+
+Row = TypeVar("Row", bound=Model)
+_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,14 @@ class Period:
 def records_of(subject: Subject, now: datetime) -> HealthRecordQuerySet:
     """The Subject's records that have not expired."""
     return HealthRecord.objects.filter(subject=subject).live(now)
+
+
+def pages_of(rows: QuerySet[Row]) -> Iterator[list[Row]]:
+    """All rows by their keys, some at a time: no cursor, and no connection, is held between two pages."""
+    last = 0
+    while page := list(rows.filter(pk__gt=last).order_by("pk")[:_PAGE]):
+        yield page
+        last = page[-1].pk
 
 
 def find_record(account_id: int, public_id: str, now: datetime) -> HealthRecord | None:
