@@ -40,7 +40,8 @@ from tools_app.records.models import HealthRecord, RecordRemoval
 
 Json = dict[str, Any]
 
-NAMELESS_HEADERS = {"x-request-id", "date", "content-length"}
+# What is left of the key is its caller's alone, and less with every request.
+NAMELESS_HEADERS = {"x-request-id", "date", "content-length", "x-ratelimit-remaining", "x-ratelimit-reset"}
 ATTACK = "isolation-attack"
 """Stands in every message of an attack, so that the model's part in it can be seen."""
 
