@@ -3,7 +3,7 @@
 Source: the wire contract, section 2, ``text.format``.
 """
 
-from collections.abc import Hashable
+import hashlib
 from typing import Any
 
 from jsonschema_rs import ValidationError
@@ -31,9 +31,9 @@ class ExpectedOutput:
         return self.format.schema is None or self.format.schema.get("type", "object") in ("object", ["object"])
 
     @property
-    def key(self) -> Hashable:
-        """Equal for equal formats: providers refuse single schemas."""
-        return compact_json(self.format.schema)
+    def key(self) -> str:
+        """Equal for equal formats: providers refuse single schemas. Holds nothing of it: it outlives the turn."""
+        return hashlib.sha256(compact_json(self.format.schema).encode(errors="surrogatepass")).hexdigest()
 
     @property
     def words(self) -> str:

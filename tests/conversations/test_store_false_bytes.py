@@ -15,7 +15,7 @@ import pytest
 
 from responses_app.services.lost_turns import fail_turns_of_a_dead_process
 from responses_app.streaming.backends import request_slots
-from tests.conversations.marked import RECORD, Json, handoff, rich_body, tool, write_records
+from tests.conversations.marked import RECORD, Json, handoff, rich_body, rich_input, tool, write_records
 from tests.conversations.stores import Stores
 from tests.responses_app.api.conftest import Script, calls_of, create, create_stream, output_for, wait_until
 from tests.support.envelope import assert_error
@@ -58,6 +58,23 @@ def test_a_turn_that_ends_well(
     assert markers["value"] in str(response["tool_steps"])
     assert stores.left_to_the_byte() == RECORD
     assert request_slots().take(response["id"]) is None
+
+
+@each_caller
+def test_a_bare_inference(
+    api: httpx.Client, script: Script, stores: Stores, markers: Markers, ask_once: Callable[..., Json]
+) -> None:
+    text = f'{{"{markers["format key"]}": "{markers["answer"]}"}}'
+    mark = script(Step(text=[markers["wrong answer"]]), Step(reasoning=[markers["late reasoning"]], text=[text]))
+    schema = {
+        "type": "object",
+        "description": markers["format description"],
+        "properties": {markers["format key"]: {"type": "string"}},
+    }
+    body = rich_body(script, markers) | {"input": rich_input(markers, mark), "mode": "model", "store": False}
+    asked = {"format": {"type": "json_schema", "name": markers["format name"], "schema": schema}}
+    assert ask_once(api, **body, text=asked, user=markers["user"])["output_text"] == text
+    assert stores.left_to_the_byte() == set()
 
 
 def test_a_subject_never_seen_stays_so(api: httpx.Client, script: Script, stores: Stores, markers: Markers) -> None:
