@@ -100,3 +100,24 @@ class Subject(models.Model):
         """A new Subject is given its hash; later changes of its columns are updates."""
         self.key_hash = self.key_hash or subject_hash(self.account.get_username(), self.user_key)
         super().save(*args, **kwargs)
+
+
+class RememberedRequest(models.Model):
+    """A request that was made under an ``Idempotency-Key``: keyed hashes, never what was said.
+
+    ``answer``: the id of the response it made, or a JSON object of numbers.
+    """
+
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    subject = models.ForeignKey(Subject, null=True, on_delete=models.CASCADE, related_name="+")
+    key_hash = models.CharField(max_length=64)
+    request_hash = models.CharField(max_length=64)
+    answer = models.CharField(max_length=200)
+    expires_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["account", "key_hash"], name="remembered_once_a_key")]
+        indexes = [models.Index(fields=["answer"], name="remembered_by_answer")]
+
+    def __str__(self) -> str:
+        return f"Remembered request {self.pk}"

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from http import HTTPStatus
+from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from rest_framework.request import Request
@@ -13,12 +14,12 @@ from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
 from responses_app.api import described
 from responses_app.api.answers import event_stream, joined, rendered
-from responses_app.api.reading import TOOL_NAMES, is_strict, key_of, wants_side_channel
+from responses_app.api.reading import TOOL_NAMES, asked, is_strict
 from responses_app.protocol.completion_chunks import CompletionChunks
 from responses_app.protocol.completions import CompletionRequest, completion, parse_completion_request
 from responses_app.protocol.request import parse_request
 from responses_app.services.following import accepted, creators_answer, creators_stream
-from responses_app.services.intake import accept
+from responses_app.services.retries import accept_once
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.event_log import Answer
 from responses_app.streaming.sse import translated
@@ -30,24 +31,23 @@ class CompletionsView(AsyncApiView):
     @described.create_completion
     async def post(self, request: Request) -> HttpResponseBase:
         """Answers once, as JSON or as a stream of chunks."""
-        user, asked = await in_thread(_read, request)
-        order = await accepted(in_thread(_accepted, request, user, asked))
-        if not asked.stream:
+        user, body, wanted = await in_thread(_read, request)
+        order = await accepted(in_thread(_accepted, request, user, body, wanted))
+        if not wanted.stream:
             return _completed(await creators_answer(order))
-        chunks = _told(creators_stream(order), CompletionChunks(asked.stream_options.include_usage))
+        chunks = _told(creators_stream(order), CompletionChunks(wanted.stream_options.include_usage))
         # Its caller may leave before the answer begins, and is followed from here on.
         return event_stream(joined(await anext(chunks), chunks))
 
 
-def _read(request: Request) -> tuple[str | None, CompletionRequest]:
+def _read(request: Request) -> tuple[str | None, dict[str, Any], CompletionRequest]:
     body = read_json_object(request)
-    return named_user(request, body.get("user")), parse_completion_request(body, is_strict(request))
+    return named_user(request, body.get("user")), body, parse_completion_request(body, is_strict(request))
 
 
-def _accepted(request: Request, user: str | None, asked: CompletionRequest) -> TurnOrder:
+def _accepted(request: Request, user: str | None, body: dict[str, Any], wanted: CompletionRequest) -> TurnOrder:
     try:
-        parsed = parse_request(asked.as_response(), TOOL_NAMES)
-        return accept(key_of(request), user, parsed, wants_side_channel(request, parsed))
+        return accept_once(asked(request, user, body, parse_request(wanted.as_response(), TOOL_NAMES)))
     except InvalidRequestError as error:
         if error.param is not None and error.param.startswith("input"):
             # Every message became one item, and every part one part.

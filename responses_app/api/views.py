@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from functools import partial
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -13,15 +12,14 @@ from rest_framework.request import Request
 from mirobody_site.tenancy.connections import in_thread
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import AsyncApiView, named_user, read_json_object
-from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.api import described
 from responses_app.api.answers import event_stream, joined, rendered
-from responses_app.api.reading import TOOL_NAMES, account_of, is_strict, key_of, wants_side_channel
+from responses_app.api.reading import TOOL_NAMES, account_of, action_key, asked, body_of_action, is_strict
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
-from responses_app.protocol.request import ResponseRequest, parse_request
-from responses_app.services.cancellation import cancel, cancel_unreachable, cancelled_or_running
+from responses_app.protocol.request import parse_request
+from responses_app.services.cancellation import cancel_once, cancel_unreachable, cancelled_or_running
 from responses_app.services.deletion import delete_responses
 from responses_app.services.following import (
     accepted,
@@ -30,9 +28,9 @@ from responses_app.services.following import (
     followed,
     stream_without_log,
 )
-from responses_app.services.intake import accept
-from responses_app.services.mcp_offers import needs_offer, offered
+from responses_app.services.mcp_offers import needs_offer
 from responses_app.services.queueing import queued_answer
+from responses_app.services.retries import Entered, begin, begin_with_servers, entered_or_known
 from responses_app.services.retrieval import input_page, may_follow, rebuilt_stream, retrieve, shown_body
 from responses_app.services.turn_order import TurnOrder
 from responses_app.streaming.backends import event_log
@@ -86,7 +84,7 @@ class CancelView(AsyncApiView):
     async def post(self, request: Request, response_id: str) -> HttpResponseBase:
         """Cancels the response if it still runs, and answers with it once it has ended."""
         named = (account_of(request), response_id, _user_of_action(request))
-        row = await in_thread(cancel, *named)
+        row = await in_thread(cancel_once, *named, action_key(request, named[2]))
         if row.status in RUNNING:
             row = await _stopped(*named)
         return _json(await in_thread(shown_body, row))
@@ -106,39 +104,23 @@ class InputItemsView(AsyncApiView):
 
 async def _accepted(request: Request) -> TurnOrder:
     """The started turn of a request."""
-    asked = await in_thread(_accepted_or_asked, request)
-    if isinstance(asked, TurnOrder):
-        return asked
-    offer = await offered(asked.request)
-    return await in_thread(accept, asked.key, asked.user, asked.request, asked.side_channel, offer)
+    order = await in_thread(_accepted_or_entered, request)
+    return order if isinstance(order, TurnOrder) else await begin_with_servers(order)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A validated request whose MCP servers have to be asked first."""
-
-    key: ApiKey
-    user: str | None
-    request: ResponseRequest
-    side_channel: bool
-
-
-def _accepted_or_asked(request: Request) -> TurnOrder | _Asked:
+def _accepted_or_entered(request: Request) -> TurnOrder | Entered:
     """Takes a while for a large body, so it must not run on the event loop; nor may it wait for other servers, since
     the threads are few."""
     body = read_json_object(request)
     user = named_user(request, body.get("user"))
     parsed = parse_request(body, TOOL_NAMES, strict=is_strict(request))
-    asked = _Asked(key_of(request), user, parsed, wants_side_channel(request, parsed))
-    if needs_offer(parsed):
-        return asked
-    return accept(asked.key, asked.user, asked.request, asked.side_channel)
+    order = entered_or_known(asked(request, user, body, parsed))
+    return order if isinstance(order, TurnOrder) or needs_offer(parsed) else begin(order)
 
 
 def _user_of_action(request: Request) -> str | None:
     """The Subject that a call without parameters of its own names; SDKs send it no body at all."""
-    body = read_json_object(request) if request.body else {}
-    return named_user(request, body.get("user"))
+    return named_user(request, body_of_action(request).get("user"))
 
 
 async def _stopped(account_id: int, response_id: str, user: str | None) -> Response:

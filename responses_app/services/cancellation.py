@@ -1,12 +1,14 @@
 """Cancels a running response: at once while nobody has begun its turn, else by asking whoever runs it to stop."""
 
 import json
+from contextlib import suppress
 from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
 
 from mirobody_site.tenancy.errors import InvalidRequestError
+from mirobody_site.tenancy.idempotency import AlreadyRemembered, IdempotencyKey, find_remembered, remember
 from responses_app.models import Response
 from responses_app.models.response import RUNNING
 from responses_app.services.locking import lock_conversation_of
@@ -29,6 +31,19 @@ def cancel(account_id: int, response_id: str, user: str | None) -> Response:
     if not _cancel_untaken(row):
         event_log().request_stop(row.pk)
     return cancelled_or_running(account_id, response_id, user)
+
+
+def cancel_once(account_id: int, response_id: str, user: str | None, key: IdempotencyKey | None) -> Response:
+    """The same under an ``Idempotency-Key``, which says nothing new: one that is cancelled answers with itself.
+
+    Raises ``ConflictError`` when the key was used for another request.
+    """
+    known = find_remembered(key) if key is not None else None
+    row = cancel(account_id, response_id, user)
+    if key is not None and known is None:
+        with suppress(AlreadyRemembered), transaction.atomic():
+            remember(key, row.subject_id, row.pk)
+    return row
 
 
 def cancelled_or_running(account_id: int, response_id: str, user: str | None) -> Response:

@@ -7,6 +7,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from mirobody_site.tenancy.idempotency import forget_answers
 from responses_app.models import Conversation, PendingCall, Response
 from responses_app.services.locking import lock_conversation
 from responses_app.services.lost_turns import give_back_claims
@@ -48,6 +49,7 @@ def bury(conversation_id: int, which: Q, now: datetime) -> int:
     unlock(buried)
     give_back_claims(buried)
     PendingCall.objects.filter(response_id__in=buried).delete()
+    forget_answers(buried)
     needed = _needed(conversation_id, now)
     if needed:
         responses.exclude(pk__in=needed).delete()

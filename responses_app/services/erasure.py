@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from mirobody_site.tenancy.errors import NotFoundError
-from mirobody_site.tenancy.models import Subject
+from mirobody_site.tenancy.models import RememberedRequest, Subject
 from responses_app.models import Conversation, Response
 from responses_app.services.leave_behind import sweep_results_about
 from responses_app.services.turns import cancel_untaken
@@ -68,6 +68,7 @@ def _detach(subject: Subject) -> Erased:
     Subject.objects.filter(pk=subject.pk).update(
         user_key=f"erased-{secrets.token_hex(16)}", display_name="", erased_at=now
     )
+    RememberedRequest.objects.filter(subject=subject).delete()
     revoke_all(subject, now)
     Response.objects.filter(subject=subject).update(deleted_at=now)
     note_erasure(subject.pk, now)

@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -25,14 +26,14 @@ from responses_app.models.response import RUNNING
 from responses_app.protocol import events
 from responses_app.protocol.response import ResponseObject, new_response
 from responses_app.services.dispatch import dispatch_turn
-from responses_app.services.lifetimes import UNTAKEN_SECONDS
+from responses_app.services.lifetimes import UNTAKEN_SECONDS, twin_lifetime
 from responses_app.services.lost_turns import fail_if_lost
 from responses_app.services.mcp_offers import forget
 from responses_app.services.retrieval import rebuilt_stream, shown_body
 from responses_app.services.turn_order import TurnOrder
-from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.backends import event_log, request_slots, request_twins
 from responses_app.streaming.event_log import IDLE_SECONDS, Answer, LogGone
-from responses_app.streaming.sse import DONE, KEEP_ALIVE, encode_event
+from responses_app.streaming.sse import DONE, KEEP_ALIVE, encode_event, tells_the_end
 
 log = logging.getLogger(__name__)
 
@@ -74,8 +75,10 @@ async def creators_answer(order: TurnOrder) -> Answer:
 async def creators_stream(order: TurnOrder) -> Frames:
     """The stream of the turn that this caller started. Whatever happens, it ends with a terminal event."""
     rest = partial(stream_without_log, new_response(order.identity, order.request), order.side_channel)
-    async with _attended(order), aclosing(_followed_or_rest(order.response_id, rest)) as frames:
+    async with _attended(order) as attendance, aclosing(_followed_or_rest(order.response_id, rest)) as frames:
         async for chunk in frames:
+            # A client may leave as soon as it has the last event.
+            attendance.served |= tells_the_end(chunk)
             yield chunk
 
 
@@ -169,22 +172,36 @@ def _as_it_is_now(response_id: str) -> Response | None:
     return fail_if_lost(row) if row else None
 
 
+@dataclass(slots=True)
+class _Attendance:
+    """Whether the caller was given the end of what it waits for."""
+
+    served: bool = False
+
+
 @asynccontextmanager
-async def _attended(order: TurnOrder) -> AsyncGenerator[None, None]:
-    """The caller waits for a turn. One that leaves no row lives as long as its caller, and is forgotten with it."""
+async def _attended(order: TurnOrder) -> AsyncGenerator[_Attendance, None]:
+    """The caller waits for a turn. One whose caller is lost can be found by its retry. One that leaves no row lives as
+    long as its callers, and is forgotten with the last."""
+    attendance = _Attendance()
     if order.request.store:
-        yield
+        try:
+            yield attendance
+        except (asyncio.CancelledError, GeneratorExit):
+            if not attendance.served:
+                _keep(_lost(order))
+            raise
         return
     sender = asyncio.ensure_future(_send_again(order)) if settings.CELERY_BROKER_URL else None
     try:
-        yield
+        yield attendance
     except (asyncio.CancelledError, GeneratorExit):
         _keep(_stop_and_forget(order))
         raise
     finally:
         if sender:
             sender.cancel()
-    await _forget(order.response_id)
+    await _served(order)
 
 
 async def _send_again(order: TurnOrder) -> None:
@@ -204,8 +221,7 @@ async def _leave(accepting: "asyncio.Future[TurnOrder]") -> None:
     except ApiError:
         # Nothing was started.
         return
-    if not order.request.store:
-        await _stop_and_forget(order)
+    await (_lost(order) if order.request.store else _stop_and_forget(order))
 
 
 def _keep(work: Any) -> None:
@@ -214,9 +230,41 @@ def _keep(work: Any) -> None:
     task.add_done_callback(_background.discard)
 
 
+async def _lost(order: TurnOrder) -> bool:
+    """The caller is gone, and may come again. Whether nobody else waits for the turn."""
+    try:
+        return await request_twins().leave(order.twin, order.response_id, twin_lifetime(), lost=True)
+    except ServerError:
+        log.warning("that the caller of %s is gone could not be noted", order.response_id)
+        return True
+
+
+async def _served(order: TurnOrder) -> None:
+    """The caller of a turn that leaves no row has its answer. What is left of the turn goes with its last caller."""
+    try:
+        last = await request_twins().leave(order.twin, order.response_id, twin_lifetime(), lost=False)
+    except ServerError:
+        last = True
+    if last and not order.remembered:
+        await _forget(order.response_id)
+
+
+async def _taken_up(order: TurnOrder) -> bool:
+    """Whether a lost caller has come again."""
+    try:
+        return not await request_twins().give_up(order.twin, order.response_id)
+    except ServerError:
+        return False
+
+
 async def _stop_and_forget(order: TurnOrder) -> None:
+    """Ends a turn that leaves no row, unless a retry of its lost caller takes it up."""
     response_id = order.response_id
+    if not await _lost(order):
+        return
     await asyncio.sleep(_ABANDONED_SECONDS)
+    if await _taken_up(order):
+        return
     try:
         await event_log().arequest_stop(response_id)
         # One that nobody has begun never begins, and what was asked does not wait for a worker any longer.

@@ -10,16 +10,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from mirobody_site.tenancy.errors import ServerError
+from mirobody_site.tenancy.idempotency import IdempotencyKey, forget_answers, remember
 from mirobody_site.tenancy.log_context import current_request_id
-from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from mirobody_site.tenancy.usage import check_cap
 from responses_app.mcp.servers import NOTHING_OFFERED, McpOffer
 from responses_app.models import Conversation, PendingCall, Response
-from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest, check_tool_choice
 from responses_app.protocol.response import new_response
+from responses_app.services.asking import Asked
 from responses_app.services.continuation import Place, place_for, previous_for
 from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
@@ -32,34 +32,38 @@ from responses_app.services.turn_order import TurnOrder, request_from_row, reque
 from responses_app.streaming.backends import event_log, request_slots
 
 
-def accept(
-    key: ApiKey, user: str | None, request: ResponseRequest, side_channel: bool, offer: McpOffer = NOTHING_OFFERED
-) -> TurnOrder:
+def accept(asked: Asked, response_id: str, offer: McpOffer = NOTHING_OFFERED) -> TurnOrder:
     """Starts the turn of a validated request. From the return on its events can be read from the event log.
 
     ``offer``: what the request's MCP servers offer.
 
-    Raises an ``ApiError`` for a request that does not fit the conversation it continues; then nothing is kept of it.
+    Raises an ``ApiError`` for a request that does not fit the conversation it continues; then nothing is kept of
+    it. Raises ``AlreadyRemembered`` when another one was first under its key.
     """
-    check_cap(key)
+    check_cap(asked.key)
     now = timezone.now()
     order = TurnOrder(
-        response_id=new_response_id(),
-        account_id=key.account_id,
-        api_key_id=key.pk,
+        response_id=response_id,
+        account_id=asked.key.account_id,
+        api_key_id=asked.key.pk,
         subject_id=None,
-        user=user or None,
+        user=asked.user or None,
         created_at=int(now.timestamp()),
-        side_channel=side_channel,
-        request=request,
+        side_channel=asked.side_channel,
+        request=asked.request,
+        twin=asked.twin,
+        remembered=asked.idempotency_key is not None,
     )
-    return _write(order, now, offer) if request.store else _hold(order, now, offer)
+    write = _write if asked.request.store else _hold
+    return write(order, now, offer, asked.idempotency_key)
 
 
 @transaction.atomic
-def _write(order: TurnOrder, now: datetime, offer: McpOffer) -> TurnOrder:
+def _write(order: TurnOrder, now: datetime, offer: McpOffer, key: IdempotencyKey | None) -> TurnOrder:
     """Row, claimed calls, the session's lock and the promise to run the turn, or nothing of it."""
     subject_id = lock_subject(order.account_id, order.user or "").pk
+    if key is not None:
+        remember(key, subject_id, order.response_id)
     order = _about(order, subject_id, now)
     place = place_for(subject_id, order.request, order.response_id, now)
     created_at = _created_at(place, now)
@@ -71,9 +75,11 @@ def _write(order: TurnOrder, now: datetime, offer: McpOffer) -> TurnOrder:
 
 
 @transaction.atomic
-def _hold(order: TurnOrder, now: datetime, offer: McpOffer) -> TurnOrder:
+def _hold(order: TurnOrder, now: datetime, offer: McpOffer, key: IdempotencyKey | None) -> TurnOrder:
     """A turn that leaves no row: its order waits in a slot, and only the claim of a handoff is written."""
     subject = find_subject(order.account_id, order.user or "")
+    if key is not None:
+        remember(key, subject.pk if subject else None, order.response_id)
     order = _about(order, subject.pk if subject else None, now)
     previous = previous_for(order.subject_id, order.request, now)
     order = replace(order, request=_effective(order.request, Place(previous, None, None)))
@@ -158,6 +164,7 @@ def _send(order: TurnOrder, offer: McpOffer) -> None:
 
 def _take_back(order: TurnOrder) -> None:
     forget(order)
+    forget_answers([order.response_id])
     if order.request.store:
         fail_turn_never_sent(order.response_id)
         return

@@ -18,6 +18,11 @@ def turn_lifetime() -> float:
     return 2 * float(settings.TURN_DEADLINE_SECONDS) + GRACE_SECONDS
 
 
+def twin_lifetime() -> float:
+    """Seconds for which a request is known to its retries: while its turn runs, and as long as an answer is kept."""
+    return turn_lifetime() + KEPT_EVENTS_SECONDS
+
+
 def expiry(created_at: datetime) -> datetime:
     """When a response outside of any session expires."""
     return created_at + timedelta(days=settings.RESPONSE_TTL_DAYS)

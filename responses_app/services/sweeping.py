@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db.models import Q
 from django.utils import timezone
 
+from mirobody_site.tenancy.idempotency import forget_expired
 from mirobody_site.tenancy.storage import forget_free_pages
 from responses_app.models import Response
 from responses_app.services.deletion import bury
@@ -35,6 +36,7 @@ def sweep_expired() -> Swept:
         results=sweep_results(now, BATCH),
         subjects=finish_erasures(),
     )
+    forget_expired(now)
     forget_free_pages()
     return swept
 

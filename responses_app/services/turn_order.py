@@ -13,6 +13,9 @@ from responses_app.protocol.response import Identity
 class TurnOrder:
     """An accepted turn. ``request`` is the effective one, with what a resume takes over from its handoff.
 
+    ``twin`` is what its retries are known by, and ``remembered`` says that its answer is kept for a while, whether
+    stored or not: these are for who waits for the turn, not for who runs it.
+
     ``subject_id`` is ``None`` for a Subject that was never written to; ``created_at`` is in Unix seconds.
     """
 
@@ -24,6 +27,8 @@ class TurnOrder:
     created_at: int
     side_channel: bool
     request: ResponseRequest
+    twin: str = ""
+    remembered: bool = False
 
     @property
     def identity(self) -> Identity:
@@ -32,7 +37,7 @@ class TurnOrder:
 
     def to_json(self) -> bytes:
         """For the slot of a turn that leaves no row."""
-        fields = {name: getattr(self, name) for name in self.__slots__ if name != "request"}
+        fields = {name: getattr(self, name) for name in self.__slots__ if name not in ("request", "twin", "remembered")}
         return json.dumps(fields | {"request": request_to_json(self.request)}).encode()
 
 

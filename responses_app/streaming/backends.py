@@ -1,4 +1,4 @@
-"""Which event log and which request slots this process uses. Not here: how either works."""
+"""Which event log, request slots and twins this process uses. Not here: how each works."""
 
 from functools import cache
 
@@ -8,6 +8,7 @@ from responses_app.streaming.event_log import EventLog
 from responses_app.streaming.handover import InProcessRequestSlots, RedisRequestSlots, RequestSlots
 from responses_app.streaming.in_process import InProcessEventLog
 from responses_app.streaming.redis_log import RedisEventLog
+from responses_app.streaming.twins import InProcessTwins, RedisTwins, Twins
 
 
 @cache
@@ -20,3 +21,9 @@ def event_log() -> EventLog:
 def request_slots() -> RequestSlots:
     """The process's one set of request slots: in Redis when ``REDIS_URL`` is set, else in memory."""
     return RedisRequestSlots(settings.REDIS_URL) if settings.REDIS_URL else InProcessRequestSlots()
+
+
+@cache
+def request_twins() -> Twins:
+    """The process's one set of twins: in Redis when ``REDIS_URL`` is set, else in memory."""
+    return RedisTwins(settings.REDIS_URL) if settings.REDIS_URL else InProcessTwins()

@@ -82,6 +82,10 @@ class EventLog(Protocol):
         """All frames of a log that is not finished, joined; nothing when it is gone, or its first ones were trimmed."""
         ...
 
+    def outcome(self, response_id: str) -> Answer | None:
+        """How a finished log ended; ``None`` while it is not. Does not wait. Raises ``LogGone``."""
+        ...
+
     def discard(self, response_id: str) -> None:
         """Takes the log away at once, finished or not; its readers get ``LogGone``. Nothing happens when it is gone."""
         ...

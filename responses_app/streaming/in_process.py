@@ -110,6 +110,10 @@ class InProcessEventLog:
                 return b""
             return log.history.since(0, MAX_BYTES).frames
 
+    def outcome(self, response_id: str) -> Answer | None:
+        with self._lock:
+            return self._live(response_id).answer
+
     def discard(self, response_id: str) -> None:
         with self._lock:
             log = self._logs.pop(response_id)

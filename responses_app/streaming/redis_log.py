@@ -74,6 +74,17 @@ class RedisEventLog:
             return b""
         return b"".join(entry.frames for entry in entries)
 
+    def outcome(self, response_id: str) -> Answer | None:
+        key = log_key(response_id)
+        with redis_faults():
+            pipeline = self._redis.pipeline(transaction=False)
+            pipeline.exists(key)
+            pipeline.xrange(key, END, END)
+            exists, found = pipeline.execute()
+        if not exists:
+            raise LogGone
+        return unpack_answer(found[0][1][b"a"]) if found else None
+
     def discard(self, response_id: str) -> None:
         self._writer.discarded(response_id)
         with redis_faults():

@@ -11,6 +11,7 @@ DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 
 _FRAME_END = b"\n\n"
+_LAST_EVENT = re.compile(rb"^event: response\.(completed|incomplete|failed)$", re.MULTILINE)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -27,6 +28,11 @@ def encode_event(event: Mapping[str, Any]) -> bytes:
 def encode_data(value: Mapping[str, Any]) -> bytes:
     """The frame of a JSON object without a name, written as ``encode_event`` writes it."""
     return b"data: %b\n\n" % _line(value)
+
+
+def tells_the_end(frames: bytes) -> bool:
+    """Whether a response's last event is among these frames."""
+    return _LAST_EVENT.search(frames) is not None
 
 
 def decode_events(frames: bytes) -> list[dict[str, Any]]:

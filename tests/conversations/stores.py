@@ -11,12 +11,14 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.backends import event_log, request_slots, request_twins
 from tests.responses_app.api.conftest import wait_until
 from tests.support.leftovers import Markers
 from tests.support.redis_server import RedisServer
 
 KEPT_LOG_MILLISECONDS = 60_000
+HASHES_AND_IDS = b"mirobody:twins:"
+"""What stays longer than that: for as long as a turn may take."""
 
 
 @dataclass
@@ -43,8 +45,9 @@ class Stores:
             self.redis.flushall()
 
     def _lives(self) -> list[int]:
-        """Milliseconds that each key has left; -1 is for ever."""
-        return [self.redis.pttl(key) for key in self.redis.scan_iter()] if self.redis else []
+        """Milliseconds that each key with content has left; -1 is for ever."""
+        keys = self.redis.scan_iter() if self.redis else []
+        return [self.redis.pttl(key) for key in keys if not key.startswith(HASHES_AND_IDS)] if self.redis else []
 
     def _in_redis(self) -> set[str]:
         return self.markers.in_redis(self.redis) if self.redis else set()
@@ -72,3 +75,4 @@ def stores(request: pytest.FixtureRequest, settings: Settings, markers: Markers,
 def _choose_backends_again() -> None:
     event_log.cache_clear()
     request_slots.cache_clear()
+    request_twins.cache_clear()

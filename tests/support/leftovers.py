@@ -81,6 +81,10 @@ def _redis_value(client: Any, key: bytes) -> bytes:
             return repr(client.xrange(key)).encode()
         case b"string":
             return bytes(client.get(key) or b"")
+        case b"list":
+            return b"\n".join(client.lrange(key, 0, -1))
+        case b"hash":
+            return b"\n".join(b"%b %b" % pair for pair in client.hgetall(key).items())
         case b"none":
             return b""
         case kind:

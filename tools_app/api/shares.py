@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import ApiView, check_user, named_user, read_json_object
+from mirobody_site.tenancy.idempotency import idempotency_conflict, once, read_idempotency_key, request_hash
 from mirobody_site.tenancy.models import ApiKey
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
@@ -33,7 +34,13 @@ class SharesView(ApiView):
         scope, days = _scope(body.get("scope")), (read_day(body, "start"), read_day(body, "end"))
         if days[0] and days[1] and days[1] < days[0]:
             raise InvalidRequestError("end lies before start.", param="end")
-        share = grant(_account_id(request), user, with_user, scope, days, timezone.now())
+        account_id = _account_id(request)
+        key = read_idempotency_key(request, account_id, request_hash(request, user, body))
+        made = once(key, user, lambda: {"share": grant(account_id, user, with_user, scope, days, timezone.now()).pk})
+        share = Share.objects.select_related("subject", "with_subject").filter(pk=made["share"]).first()
+        if share is None:
+            # Giving it again is for whoever knows that it was taken back.
+            raise idempotency_conflict("The share that was made under this Idempotency-Key is gone.")
         return Response(share_row(share, timezone.now()))
 
     @described.list_shares

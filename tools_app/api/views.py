@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from mirobody_site.tenancy.http import ApiView, named_user, read_json_object
+from mirobody_site.tenancy.idempotency import once, read_idempotency_key, request_hash
 from mirobody_site.tenancy.models import ApiKey, Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.storage import forget_free_pages
@@ -31,8 +32,10 @@ class DataView(ApiView):
         body = read_json_object(request)
         user = named_user(request, body.get("user"))
         batch = _batch(body)
-        counts = services.ingest(_account_id(request), user or "", batch, timezone.now())
-        return Response({"status": "ok", **asdict(counts), "subject": user})
+        account_id = _account_id(request)
+        key = read_idempotency_key(request, account_id, request_hash(request, user, body))
+        counts = once(key, user, lambda: asdict(services.ingest(account_id, user or "", batch, timezone.now())))
+        return Response({"status": "ok", **counts, "subject": user})
 
     @described.list_records
     def get(self, request: Request) -> Response:

@@ -16,7 +16,7 @@ import pytest
 from pytest_django import Settings
 
 from responses_app.services.dispatch import dispatch_turn
-from responses_app.streaming.backends import event_log, request_slots
+from responses_app.streaming.backends import event_log, request_slots, request_twins
 from tests.support.grammar import Stream, check_response
 from tests.support.redis_server import redis_server, shared_redis_server
 from tests.support.sse import open_stream
@@ -126,6 +126,7 @@ def event_logs(request: pytest.FixtureRequest, settings: Settings, server: str) 
 def _choose_backends_again() -> None:
     event_log.cache_clear()
     request_slots.cache_clear()
+    request_twins.cache_clear()
 
 
 @pytest.fixture
