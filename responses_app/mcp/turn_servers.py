@@ -153,7 +153,7 @@ def _reason(exchange: Exchange, error: Exception) -> str:
     if why := exchange.why_it_failed():
         return f"The server failed: {why}."
     if isinstance(error, MCPError):
-        return f"The server refused the call: {error.message[:_MOST_REASON]}"
+        return f"The call failed: {error.message[:_MOST_REASON]}"
     if isinstance(error, ValidationError):
         return "The server failed: its answer is no result of a tool."
     return "The server failed: the connection was lost. It is not known whether it did what was asked."
