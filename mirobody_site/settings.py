@@ -153,6 +153,7 @@ UNFOLD = {
     "SITE_SUBHEADER": "Agent API for health data",
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
+    "DASHBOARD_CALLBACK": "mirobody_site.operators.dashboard.filled",
     "SIDEBAR": {"show_search": False, "show_all_applications": True, "navigation": []},
 }
 

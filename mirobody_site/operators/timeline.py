@@ -133,7 +133,7 @@ class _Tree:
 def _shown(places: Sequence[Place], tree: _Tree, page_of: Mapping[str, int]) -> list[ShownTurn]:
     ids = [place.response_id for place in places]
     now = timezone.now()
-    rows = Response.objects.select_related("account").in_bulk(ids)
+    rows = Response.objects.select_related("account", "api_key").in_bulk(ids)
     bodies = bodies_without_gone(list(rows.values()), now)
     calls: dict[str, list[PendingCall]] = defaultdict(list)
     for call in PendingCall.objects.filter(response_id__in=ids).order_by("pk"):

@@ -69,6 +69,7 @@ class UsageOfDay(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["account", "day", "api_key", "subject_number"], name="usage_once_a_day"),
         ]
+        indexes = [models.Index(fields=["-day", "-id"], name="usage_newest")]
 
     def __str__(self) -> str:
         return f"Usage {self.pk}"

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -28,6 +29,17 @@ class Erased:
 
     records: int
     conversations: int
+
+
+def receipt(status: str, counts: Erased, subject_hash: str) -> dict[str, Any]:
+    """What is told of an erasure, and may be kept: numbers, the time, and the Subject's hash."""
+    return {
+        "status": status,
+        "records": counts.records,
+        "conversations": counts.conversations,
+        "at": timezone.now().isoformat(timespec="seconds"),
+        "subject_hash": subject_hash,
+    }
 
 
 def count_of(subject: Subject) -> Erased:

@@ -370,9 +370,9 @@ def test_operators_leave_no_traces_of_whom_they_looked_at(
         f"/admin/responses_app/response/{quote(response['id'])}/change/",
     ):
         assert operator.get(path, headers={"host": "localhost"}).status_code == 200
-    swept = {"action": "sweep_now", "_selected_action": response["id"]}
-    answer = operator.post("/admin/responses_app/response/", swept, headers={"host": "localhost"})
-    assert answer.status_code == 302
+    swept = {"reason": "maintenance"}
+    answer = operator.post("/admin/responses_app/response/sweep/", swept, headers={"host": "localhost"})
+    assert answer.status_code == 200
     delete(api, f"/v1/subjects/{user}")
     sweep_expired()
     assert stores.left_to_the_byte() == set()

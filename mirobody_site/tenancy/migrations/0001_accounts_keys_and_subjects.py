@@ -83,6 +83,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'usage of days',
+                'indexes': [models.Index(fields=['-day', '-id'], name='usage_newest')],
             },
         ),
         migrations.AddConstraint(

@@ -6,13 +6,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.utils import timezone
 
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.secrets import subject_hash
 from mirobody_site.tenancy.storage import forget_free_pages
-from responses_app.services.erasure import Erased, count_of, erase_subject
+from responses_app.services.erasure import Erased, count_of, erase_subject, receipt
 
 NOT_CONFIRMED = 3
 
@@ -75,17 +74,11 @@ class Command(BaseCommand):
         return tell
 
     def _report(self, options: dict[str, Any], user: str, counts: Erased, what: str) -> None:
-        receipt = {
-            "status": what,
-            "records": counts.records,
-            "conversations": counts.conversations,
-            "at": timezone.now().isoformat(timespec="seconds"),
-            "subject_hash": subject_hash(options["account"], user),
-        }
+        told = receipt(what, counts, subject_hash(options["account"], user))
         if options["json"]:
-            self.stdout.write(json.dumps(receipt))
+            self.stdout.write(json.dumps(told))
             return
-        for name, value in receipt.items():
+        for name, value in told.items():
             self.stdout.write(f"{name}: {value}")
 
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from mirobody_site.operators.models import AuditEntry
-from mirobody_site.tenancy.models import Subject
+from mirobody_site.tenancy.models import ApiKey, Subject
 from responses_app.models import Conversation, Response
 from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest
@@ -212,6 +212,7 @@ def many_turns(subject: Subject, count: int) -> list[str]:
     """Rows of a chain of ``count`` finished turns, as a scripted model leaves them."""
 
     conversation = Conversation.objects.create(subject=subject)
+    key = ApiKey.objects.get(account_id=subject.account_id)
     now = timezone.now()
     request = ResponseRequest.model_validate({"model": "mirobody-flash", "input": "x"})
     ids: list[str] = []
@@ -226,6 +227,7 @@ def many_turns(subject: Subject, count: int) -> list[str]:
                 id=response_id, account_id=subject.account_id, subject=subject, conversation=conversation,
                 previous_id=ids[-1] if ids else None, status="completed", side_channel=True, request="{}",
                 input=json.dumps(f"Question {number}"), added="[]", body=json.dumps(body),
+                api_key=key,
                 created_at=now + timedelta(seconds=number), lease_until=now,
             )
         )  # fmt: skip
