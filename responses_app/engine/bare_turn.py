@@ -167,7 +167,7 @@ class BareTurn(RunningTurn):
             calls, turn.client_tools, turn.parallel_client_calls, kept_ids(turn.input, self._turn.response["id"])
         )
         if plan.refused:
-            return self._corrected_by([*draft.said(), *plan.entries], MALFORMED_AGAIN)
+            return self._corrected_by([*draft.said(), *plan.entries], MALFORMED_AGAIN, self._choice_ways)
         self._choice_ways.worked()
         return AwaitClient(plan.client)
 
@@ -175,7 +175,7 @@ class BareTurn(RunningTurn):
         if self._choice_ways.another():
             return CallModelAgain()
         correction = Message("user", f"{CORRECTION} {self._choice_words}")
-        return self._corrected_by([*draft.said(), correction], _NO_CALL)
+        return self._corrected_by([*draft.said(), correction], _NO_CALL, self._choice_ways)
 
     def _answered(self, draft: StepDraft, expected: ExpectedOutput) -> StepOutcome:
         text = "".join(draft.text)
@@ -188,11 +188,12 @@ class BareTurn(RunningTurn):
         if self._format_ways.way == FormatWay.NATIVE and not begins_like_json(text):
             self._format_ways.another()
         correction = Message("user", f"{CORRECTION} {fault} Give it again, right this time, and nothing else.")
-        return self._corrected_by([*draft.said(), correction], CutShort("format_mismatch"))
+        return self._corrected_by([*draft.said(), correction], CutShort("format_mismatch"), self._format_ways)
 
-    def _corrected_by(self, entries: Collection[Entry], ending: Ending) -> StepOutcome:
+    def _corrected_by(self, entries: Collection[Entry], ending: Ending, asked: Ways) -> StepOutcome:
         """The model is told once what was wrong; then that ends the turn."""
         if self._corrected:
+            asked.failed()
             return ending
         self._corrected = True
         self._corrections += entries

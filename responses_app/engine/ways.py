@@ -50,6 +50,11 @@ class KnownWays:
                 del self._needed[next(iter(self._needed))]
             self._needed[key] = (way, time.monotonic() + _KEPT_SECONDS)
 
+    def forget(self, key: Hashable) -> None:
+        """Nothing is known any more."""
+        with self._lock:
+            self._needed.pop(key, None)
+
 
 class Ways:
     """The ways of one turn's asking for one thing. ``way`` is the present one, ``last`` the last there is."""
@@ -71,3 +76,7 @@ class Ways:
         """The present way led to what was asked for."""
         if self.way > self._begun:
             self._known.note(self._key, self.way)
+
+    def failed(self) -> None:
+        """Nor did the present way: the next turn tries them all."""
+        self._known.forget(self._key)

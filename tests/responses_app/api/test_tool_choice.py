@@ -103,6 +103,19 @@ def test_is_kept_by_a_provider_that(
     assert len(upstream.requests(mark)) == tried + 1, "what is known is not found out again"
 
 
+def test_a_way_that_fails_later_is_not_kept_to(
+    api: httpx.Client, bare: Ask, script: Script, upstream: Upstream
+) -> None:
+    bare(input=f"Go {script(calls_when(demands, PHONE))}", tool_choice="required")
+    never = script(Step(text=["No."]), repeat_last=True)
+    body = {"mode": "model", "input": f"Go {never}", "tools": TOOLS, "tool_choice": "required"}
+    assert_error(api.post("/v1/responses", json=body), 502, "upstream_error")
+    assert len(upstream.requests(never)) == 2
+    native = script(calls_when(is_native, PHONE))
+    bare(input=f"Go {native}", tool_choice="required")
+    assert len(upstream.requests(native)) == 1
+
+
 def test_what_the_provider_refused_costs_nothing(bare: Ask, script: Script) -> None:
     refused_step = Step(status=400, error_body=UNKNOWN_CHOICE)
     step = Step(calls=[PHONE], usage=Usage(prompt=100, completion=7))
