@@ -4,8 +4,9 @@ Days and months are those of UTC. Source: the wire contract, section 1.
 """
 
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import F, Sum
 from django.utils import timezone
@@ -14,6 +15,22 @@ from mirobody_site.tenancy.errors import InsufficientQuotaError
 from mirobody_site.tenancy.models import ApiKey, UsageOfDay
 
 _MICRO_USD = 1_000_000
+GROUPINGS: dict[str, dict[str, str]] = {
+    "account": {"account": "account__username"},
+    "key": {"account": "account__username", "key": "api_key__prefix", "key_name": "api_key__name", "id": "api_key_id"},
+    "subject": {"account": "account__username", "subject": "subject_number"},
+    "day": {"day": "day"},
+}
+"""What usage can be summed up by: what tells its rows apart, by name, and where that stands."""
+_COUNTS = (
+    "turns",
+    "model_calls",
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "reasoning_tokens",
+    "cost_micro_usd",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +59,19 @@ def add_usage(account_id: int, api_key_id: int, subject_id: int | None, used: Us
     if not rows.update(**added):
         UsageOfDay.objects.bulk_create([UsageOfDay(**place)], ignore_conflicts=True)
         rows.update(**added)
+
+
+def usage_by(grouping: str, first: date, last: date, account: str | None = None) -> list[dict[str, Any]]:
+    """What was used from the first to the last day: a row for each of ``grouping``, in order. ``account``: only its."""
+    days = UsageOfDay.objects.filter(day__range=(first, last))
+    if account is not None:
+        days = days.filter(account__username=account)
+    places = GROUPINGS[grouping]
+    summed = days.values(*places.values()).annotate(**{f"sum_{name}": Sum(name) for name in _COUNTS})
+    return [
+        {name: row[place] for name, place in places.items()} | {name: row[f"sum_{name}"] for name in _COUNTS}
+        for row in summed.order_by(*places.values())
+    ]
 
 
 def spent_in_month(account_id: int, now: datetime) -> Decimal:
