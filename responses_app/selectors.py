@@ -23,6 +23,15 @@ def find_response(account_id: int, response_id: str, user: str | None = None) ->
     return responses.first()
 
 
+def live_responses_called(text: str, now: datetime) -> list[Response]:
+    """The live responses of any account with this id, or whose request had this one, oldest first."""
+    if "\x00" in text:
+        return []
+    own = {"pk": text} if is_response_id(text) else {"request_id": text or None}
+    responses = Response.objects.live(now).filter(**own).select_related("account", "api_key")
+    return list(responses.order_by("created_at", "pk"))
+
+
 def find_previous(subject_id: int | None, response_id: str) -> Response | None:
     """The Subject's live response that a new one wants to continue."""
     if subject_id is None or not is_response_id(response_id):
