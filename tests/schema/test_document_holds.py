@@ -58,6 +58,7 @@ def exchanges(server: ServerProcess, folder: Path) -> list[dict[str, Any]]:
         *("--config-file", str(folder / "schemathesis.toml"), "run", str(document), "--url", server.base_url),
         *("--header", f"Authorization: Bearer {server.key}", "--checks", ",".join(CHECKS), "--continue-on-failure"),
         *("--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1", "--no-shrink", "--warnings", "off"),
+        *("--request-timeout", "60"),
         *("--report", "har", "--report-har-path", str(har)),
     ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
