@@ -30,7 +30,7 @@ from pydantic import ValidationError
 from responses_app.engine.ports import ToolOutcome
 from responses_app.mcp.guarded_http import MOST_BYTES, guarded_client
 from responses_app.mcp.results import outcome_of_result, tidy_listing, tidy_result
-from responses_app.mcp.servers import McpServer
+from responses_app.mcp.servers import McpServer, Secrets
 
 MOST_PAGES = 32
 
@@ -79,8 +79,8 @@ async def list_tools(session: ClientSession, most: int, allowed: Sequence[str] |
     raise EndlessListing("its list of tools does not end")
 
 
-async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
-    """What the tool gave. Raises what the MCP client does."""
+async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, Any], secrets: Secrets) -> ToolOutcome:
+    """What the tool gave, without the ``secrets``. Raises what the MCP client does."""
     try:
         result = await _called(session, name, arguments)
     except MCPError as error:
@@ -90,7 +90,9 @@ async def call_tool(session: ClientSession, name: str, arguments: Mapping[str, A
         await list_tools(session, MOST_PAGES * MOST_PAGES)
         result = await _called(session, name, arguments)
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent))
-    return outcome_of_result(text, result.structured_content, result.is_error)
+    # Before anything is cut, which might leave a part of them.
+    structured = secrets.hidden_in(result.structured_content)
+    return outcome_of_result(secrets.hidden_in(text), structured, result.is_error)
 
 
 def _first_of(error: Exception) -> Exception:

@@ -7,7 +7,7 @@ name, SNI and certificate stay the name's. Proxies of the environment are not us
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,6 +29,8 @@ from tools_app.egress import (
 
 MOST_BYTES = 4 * 1024 * 1024
 """How much one answer may hold."""
+MOST_BYTES_TOGETHER = 32 * 1024 * 1024
+"""How much all answers that one client gets may hold."""
 MOST_REQUESTS = 1000
 """How many requests one client sends: a server that has an answer fetched again and again comes to an end."""
 _CONNECT_SECONDS = 5.0
@@ -84,6 +86,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._requests = 0
+        self._received = 0
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls_context(), max_connections=_MOST_CONNECTIONS, network_backend=_CheckedNetwork()
         )
@@ -120,7 +123,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         seconds = min(self._seconds, _GOODBYE_SECONDS) if request.method == "DELETE" else self._seconds
         async with asyncio.timeout(seconds):
             answer = await self._pool.handle_async_request(_core_request(request))
-        stream = _BoundedStream(answer, time.monotonic() + seconds)
+        stream = _BoundedStream(answer, time.monotonic() + seconds, self._count)
         response = httpx2.Response(answer.status, headers=answer.headers, stream=stream)
         try:
             await _check_target(request, response)
@@ -133,6 +136,10 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise
         return response
 
+    def _count(self, size: int) -> int:
+        self._received += size
+        return self._received
+
 
 class _Refused(Exception):
     """An answer that is not passed on."""
@@ -141,9 +148,10 @@ class _Refused(Exception):
 class _BoundedStream(httpx2.AsyncByteStream):
     """A body within the bounds of size and time."""
 
-    def __init__(self, answer: httpcore2.Response, end: float) -> None:
+    def __init__(self, answer: httpcore2.Response, end: float, count: Callable[[int], int]) -> None:
         self._answer = answer
         self._end = end
+        self._count = count
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
@@ -152,6 +160,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
             size += len(chunk)
             if size > MOST_BYTES:
                 exchange.fault = f"its answer is larger than {MOST_BYTES // 1024 // 1024} MB"
+                raise _Refused(exchange.fault)
+            if self._count(len(chunk)) > MOST_BYTES_TOGETHER:
+                exchange.fault = "its answers are too large together"
                 raise _Refused(exchange.fault)
             if time.monotonic() > self._end:
                 exchange.fault = "it did not answer in time"

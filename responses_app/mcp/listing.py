@@ -68,13 +68,19 @@ async def _listed(index: int, entry: McpEntry) -> _Listed | InvalidRequestError:
             connected(server, settings.MCP_LIST_SECONDS) as session,
         ):
             tools = await list_tools(session, MOST_TOOLS, entry.allowed_tools)
-            return _Listed(replace(server, protocol=protocol_of(session)), tools)
+            return _Listed(replace(server, protocol=protocol_of(session)), _nameable(server, tools))
     except TimeoutError:
         return _unusable(index, entry, "it did not answer in time")
     except EndlessListing as error:
         return _unusable(index, entry, str(error))
     except Exception:  # noqa: BLE001 - whatever a server brings about makes it unusable, and is told
         return _refused(index, entry, exchange)
+
+
+def _nameable(server: McpServer, tools: list[Tool]) -> list[Tool]:
+    """The tools but those that are named for the credentials: names are told and kept."""
+    secrets = Secrets(server.headers.items())
+    return [tool for tool in tools if secrets.hidden_in(tool.name) == tool.name]
 
 
 def _refused(index: int, entry: McpEntry, exchange: Exchange) -> InvalidRequestError:

@@ -67,8 +67,10 @@ def safe_description(text: str | None) -> str:
 def safe_parameters(schema: dict[str, Any]) -> dict[str, Any]:
     """A tool's schema where a provider will take it, else one that takes any object: the server checks anyway."""
     schema = {"type": "object", "properties": {}, **schema}
-    readable = schema["type"] == "object" and isinstance(schema["properties"], dict) and schema_fault(schema) is None
-    return schema if readable and len(json.dumps(schema)) <= _MOST_SCHEMA else {"type": "object", "properties": {}}
+    readable = schema["type"] == "object" and isinstance(schema["properties"], dict)
+    # Its size first: what checks a schema takes longer the larger it is.
+    fits = readable and len(json.dumps(schema)) <= _MOST_SCHEMA and schema_fault(schema) is None
+    return schema if fits else {"type": "object", "properties": {}}
 
 
 def _tidy_tool(tool: Mapping[str, Any]) -> dict[str, Any]:

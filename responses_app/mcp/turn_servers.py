@@ -5,7 +5,6 @@ import logging
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -70,10 +69,10 @@ class _TurnServer:
         except TimeoutError:
             outcome = failure("The server did not answer in time. It is not known whether it did what was asked.")
         except Exception as error:  # noqa: BLE001 - whatever a server brings about is its step's failure, and told there
-            outcome = failure(_reason(exchange, error))
+            outcome = failure(_reason(exchange, error, self._secrets))
         milliseconds = round((time.monotonic() - began) * 1000)
         log.info("MCP tool took %d ms", milliseconds, extra={"duration_ms": milliseconds})
-        return replace(outcome, data=self._secrets.hidden_in(outcome.data))
+        return outcome
 
     async def close(self) -> None:
         """Ends the session, and every call in it."""
@@ -84,7 +83,7 @@ class _TurnServer:
     async def _called(self, tool: str, arguments: Mapping[str, Any], exchange: Exchange) -> ToolOutcome:
         held = self._session()
         try:
-            return await call_tool(await held.opened(), tool, arguments)
+            return await call_tool(await held.opened(), tool, arguments, self._secrets)
         except MCPError:
             if not exchange.session_gone:
                 raise
@@ -92,7 +91,7 @@ class _TurnServer:
         exchange.session_gone = False
         if self._held is held:
             held.leave()
-        return await call_tool(await self._session().opened(), tool, arguments)
+        return await call_tool(await self._session().opened(), tool, arguments, self._secrets)
 
     def _session(self) -> "_HeldSession":
         if self._closed:
@@ -148,12 +147,12 @@ class _HeldSession:
             self._opened.set_exception(error)
 
 
-def _reason(exchange: Exchange, error: Exception) -> str:
+def _reason(exchange: Exchange, error: Exception, secrets: Secrets) -> str:
     """Why a call failed, in words for the model."""
     if why := exchange.why_it_failed():
         return f"The server failed: {why}."
     if isinstance(error, MCPError):
-        return f"The call failed: {error.message[:_MOST_REASON]}"
+        return f"The call failed: {secrets.hidden_in(error.message)[:_MOST_REASON]}"
     if isinstance(error, ValidationError):
         return "The server failed: its answer is no result of a tool."
     return "The server failed: the connection was lost. It is not known whether it did what was asked."

@@ -58,7 +58,12 @@ def repeats(markers: Markers) -> dict[str, Says]:
     """A server that repeats its caller's credentials wherever it can."""
     said = f"Bearer {markers['token']} {markers['header']}"
     return {
-        "tools/list": {"tools": [tool("look", description=said, inputSchema={"type": "object", "description": said})]},
+        "tools/list": {
+            "tools": [
+                tool("look", description=said, inputSchema={"type": "object", "description": said}),
+                tool(markers["token"]),
+            ]
+        },
         "tools/call": text_result(said, structuredContent={said: [said]}),
     }
 

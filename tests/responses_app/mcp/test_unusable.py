@@ -203,9 +203,16 @@ def pages() -> Says:
     return lambda params: {"tools": [], "nextCursor": f"{params.get('cursor', '')}x"}
 
 
+def large_pages() -> Says:
+    """A list whose every page is large."""
+    page = [tool(f"t{number}", description="x" * 30_000) for number in range(100)]
+    return lambda params: {"tools": page, "nextCursor": f"{params.get('cursor', '')}x"}
+
+
 LISTINGS: dict[str, tuple[Says, str]] = {
     "endless": (pages(), "its list of tools does not end"),
     "very many": ({"tools": [tool(f"t{number}") for number in range(129)]}, "more than 128 tools"),
+    "very large": (large_pages(), "too large together"),
     "no list": ({"tools": "many"}, "it does not answer as"),
     "an error": ({"code": -32601, "message": f"{SECRET} is unknown"}, "it does not answer as"),
     "50 MB": ({"tools": [tool("look", description="x" * 50_000_000)]}, "larger than 4 MB"),
