@@ -55,6 +55,7 @@ test-races: $(VENV)/dev.stamp
 
 # All that the OpenAPI document allows, and much that it does not, asked of a server: about ten minutes.
 test-schema: export SCHEMA_EXAMPLES ?= 300
+test-schema: export SCHEMA_SEED ?= $(shell date +%s)
 test-schema: export SCHEMA_PHASES ?= coverage,fuzzing,stateful
 test-schema: $(VENV)/dev.stamp
 	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n 0 -s tests/schema $(ARGS)

@@ -17,6 +17,7 @@ import pytest
 from tests.support.process import ROOT, ServerProcess, server_process
 
 EXAMPLES = os.environ.get("SCHEMA_EXAMPLES", "12")
+SEED = os.environ.get("SCHEMA_SEED", "1")
 PHASES = os.environ.get("SCHEMA_PHASES", "fuzzing")
 MANY = 100
 MOST_SECONDS = 3600
@@ -57,8 +58,8 @@ def exchanges(server: ServerProcess, folder: Path) -> list[dict[str, Any]]:
         *(sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"),
         *("--config-file", str(folder / "schemathesis.toml"), "run", str(document), "--url", server.base_url),
         *("--header", f"Authorization: Bearer {server.key}", "--checks", ",".join(CHECKS), "--continue-on-failure"),
-        *("--phases", PHASES, "--max-examples", EXAMPLES, "--seed", "1", "--no-shrink", "--warnings", "off"),
-        *("--request-timeout", "60"),
+        *("--phases", PHASES, "--max-examples", EXAMPLES, "--seed", SEED, "--no-shrink", "--warnings", "off"),
+        *("--request-timeout", "60", "--suppress-health-check", "all"),
         *("--report", "har", "--report-har-path", str(har)),
     ]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=MOST_SECONDS, check=False)
