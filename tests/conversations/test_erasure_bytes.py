@@ -7,7 +7,7 @@ Source: the wire contract, sections 5 and 11.
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -53,6 +53,21 @@ from tests.support.upstream import Call, Step
 from tests.tools_app.fhir_bundles import Patient, written
 from tools_app.fhir.importing import import_file
 from tools_app.records.models import HealthRecord, Share
+
+
+@pytest.fixture
+def api(account: Account, markers: Markers) -> Iterator[httpx.Client]:
+    """The account's HTTP client, which sends an Idempotency-Key with every POST; none of them is ever kept as it is."""
+    keys = Markers()
+
+    def give_key(request: httpx.Request) -> None:
+        if request.method == "POST":
+            request.headers["Idempotency-Key"] = keys[str(len(keys))]
+
+    with account.client() as client:
+        client.event_hooks = {"request": [give_key]}
+        yield client
+    assert keys.in_rows() | keys.in_database_files() == set()
 
 
 def delete(api: httpx.Client, path: str, **params: str) -> Json:

@@ -20,6 +20,7 @@ from tests.conversations.stores import Stores
 from tests.responses_app.api.conftest import Script, calls_of, create, create_stream, output_for, wait_until
 from tests.support.envelope import assert_error
 from tests.support.leftovers import Markers
+from tests.support.lost_callers import caller
 from tests.support.process import server_process
 from tests.support.server import http_client
 from tests.support.sse import open_stream
@@ -74,6 +75,41 @@ def test_a_bare_inference(
     body = rich_body(script, markers) | {"input": rich_input(markers, mark), "mode": "model", "store": False}
     asked = {"format": {"type": "json_schema", "name": markers["format name"], "schema": schema}}
     assert ask_once(api, **body, text=asked, user=markers["user"])["output_text"] == text
+    assert stores.left_to_the_byte() == set()
+
+
+@each_caller
+def test_a_turn_under_an_idempotency_key(
+    api: httpx.Client, script: Script, stores: Stores, markers: Markers, ask_once: Callable[..., Json]
+) -> None:
+    body = {**rich_body(script, markers, answer(markers)), "store": False, "user": markers["user"]}
+    key = {"Idempotency-Key": markers["key"]}
+    response = ask_once(api, headers=key, **body)
+    assert ask_once(api, headers=key, **body) == response
+    assert markers.in_rows() == markers.in_database_files() == set()
+    stores.a_minute_passes()
+    assert stores.left_to_the_byte() == set()
+    assert_error(api.post("/v1/responses", json=body, headers=key), 409, "idempotency_conflict", "Idempotency-Key")
+
+
+@each_caller
+def test_a_turn_that_a_retry_took_up(
+    api: httpx.Client,
+    script: Script,
+    upstream: Upstream,
+    stores: Stores,
+    markers: Markers,
+    ask_once: Callable[..., Json],
+) -> None:
+    gate = Gate()
+    body = {**rich_body(script, markers, Step(text=[markers["answer"], gate])), "store": False, "user": markers["user"]}
+    body["stream"] = ask_once is not create
+    with caller(api, body):
+        wait_until(lambda: len(upstream.requests(markers["user part"])) == STEPS_BEFORE_THE_LAST + 1)
+    gate.set()
+    assert ask_once(api, **body)["output_text"] == markers["answer"]
+    assert len(upstream.requests(markers["user part"])) == STEPS_BEFORE_THE_LAST + 1
+    stores.a_minute_passes()
     assert stores.left_to_the_byte() == set()
 
 
