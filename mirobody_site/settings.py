@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+from datetime import timedelta
 from pathlib import Path
 
 import environ
@@ -67,6 +68,7 @@ INSTALLED_APPS = [
     "responses_app",
     "mirobody_site.operators",
     "csp",
+    "axes",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -80,6 +82,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "mirobody_site.operators.middleware.AuditRefusals",
+    "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "mirobody_site.urls"
 ASGI_APPLICATION = "mirobody_site.asgi.application"
@@ -117,7 +120,9 @@ else:
         "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL_SIZE", default=16), "timeout": 20, **pool.OPTIONS},
     }
 # SQLite leaves out the columns that an index only carries along.
-SILENCED_SYSTEM_CHECKS = ["models.W040"]
+# Whether other hosts of the domain have HTTPS is not known here (security.W005, W021). Without Redis there is one
+# process, whose memory serves as its cache (axes.W001).
+SILENCED_SYSTEM_CHECKS = ["models.W040", "security.W005", "security.W021", "axes.W001"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en-us"
@@ -132,6 +137,23 @@ X_FRAME_OPTIONS = "DENY"
 # Under "no-referrer" browsers name no origin in the forms they post, and Django refuses those.
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+# On where callers come by HTTPS alone, as behind the proxy of docs/operations.md.
+HTTPS_ONLY = env.bool("HTTPS_ONLY", default=False)
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS_ONLY
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if HTTPS_ONLY else 0
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+# Of one name and address; counted in the cache, so that no table keeps names as they were typed.
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_HANDLER = "axes.handlers.cache.AxesCacheHandler"
+AXES_VERBOSE = False
 CSRF_COOKIE_HTTPONLY = True
 # Pages ask no other host for anything. The admin's Alpine.js evaluates expressions of its templates, which needs
 # unsafe-eval; its colours stand in a style element. No inline script runs.
@@ -179,6 +201,15 @@ if RATE_LIMIT_RPM < 1:
     raise ImproperlyConfigured("RATE_LIMIT_RPM must be at least 1.")
 
 REDIS_URL = env.str("REDIS_URL", default="")
+if REDIS_URL:
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": "mirobody",
+            "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},
+        }
+    }
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default=REDIS_URL)
 # No result back end: results are rows, and a result would be health content in the broker.
 CELERY_TASK_IGNORE_RESULT = True
@@ -271,6 +302,8 @@ LOGGING = {
         "celery.beat": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING", "filters": ["task_result"]},
+        # Its lines hold names as they were typed; sign-ins are audited.
+        "axes": {"level": "CRITICAL"},
         "httpx": {"level": "WARNING"},
         # Its lines hold addresses, and with them what was searched for.
         "urllib3": {"level": "CRITICAL"},
