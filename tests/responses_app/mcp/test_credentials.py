@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from mirobody_site.tenancy.log import ContentFreeFormatter
+from responses_app.mcp.results import MOST_CHARACTERS
 from responses_app.streaming.backends import request_slots
 from tests.conversations.stores import Stores
 from tests.responses_app.api.conftest import (
@@ -217,6 +218,13 @@ def test_no_row_of_the_input_or_request_tells(api: httpx.Client, script: Script,
     everything = ok(api.get(path)), api.get(f"{path}/input_items").text, api.get(f"{path}?stream=true").text
     assert markers.in_text(str(everything)) == set()
     assert markers.in_rows() == set()
+
+
+def test_no_part_of_them_is_left_where_a_result_is_cut(api: httpx.Client, script: Script, markers: Markers) -> None:
+    kept = MOST_CHARACTERS - 10
+    with scripted_server({"tools/call": text_result("x" * kept + markers["token"])}) as server:
+        (step,) = create(api, **body_of(server, markers, script))["tool_steps"]
+    assert step["result"]["result"][kept:].startswith("[credentia")
 
 
 def test_a_short_header_is_no_secret(api: httpx.Client, script: Script) -> None:
