@@ -7,7 +7,8 @@ from pydantic import Field
 
 from mirobody_site.tenancy.openapi import EVENT_STREAM, JSON, USER_HEADER, USER_QUERY, header, in_path, operation, query
 from mirobody_site.tenancy.patterns import PLAIN
-from responses_app.protocol import completion_shapes, event_shapes, response_shapes, subject_shapes
+from responses_app.protocol import compaction_shapes, completion_shapes, event_shapes, response_shapes, subject_shapes
+from responses_app.protocol.compaction import CompactionRequest
 from responses_app.protocol.completions import CompletionRequest
 from responses_app.protocol.model_listing import ListedModel, ModelList
 from responses_app.protocol.request import ResponseRequest
@@ -30,6 +31,13 @@ class CreateResponse(ResponseRequest):
     user: str | None = Field(default=None, max_length=256, description="The Subject.", json_schema_extra=PLAIN)
 
 
+class CompactResponse(CompactionRequest):
+    """A field that is ``null`` counts as absent. One of ``input`` and ``previous_response_id`` is needed."""
+
+    model: ModelName
+    user: str | None = Field(default=None, max_length=256, description="The Subject.", json_schema_extra=PLAIN)
+
+
 class CreateChatCompletion(CompletionRequest):
     """A field that is ``null`` counts as absent."""
 
@@ -44,6 +52,22 @@ create_response = operation(
     request=CreateResponse,
     parameters=[*_OF_SUBJECT, _STRICT, _EVENTS],
     faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
+)
+compact_response = operation(
+    "compactResponse",
+    "Compact a conversation",
+    {JSON: compaction_shapes.CompactedWindow},
+    request=CompactResponse,
+    parameters=[*_OF_SUBJECT, _STRICT],
+    faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
+)
+count_input_tokens = operation(
+    "countInputTokens",
+    "Count the input tokens of a request",
+    {JSON: compaction_shapes.InputTokens},
+    request=CreateResponse,
+    parameters=[*_OF_SUBJECT, _STRICT],
+    faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT],
 )
 retrieve_response = operation(
     "retrieveResponse",

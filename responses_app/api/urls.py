@@ -2,6 +2,7 @@
 
 from django.urls import re_path
 
+from responses_app.api.compaction import CompactView, InputTokensView
 from responses_app.api.completions import CompletionsView
 from responses_app.api.conversations import SessionView, SubjectView
 from responses_app.api.document import DocumentPageView, DocumentView
@@ -10,6 +11,8 @@ from responses_app.api.views import CancelView, InputItemsView, ResponsesView, R
 
 urlpatterns = [
     re_path(r"^responses/?$", ResponsesView.as_view()),
+    re_path(r"^responses/compact/?$", CompactView.as_view()),
+    re_path(r"^responses/input_tokens/?$", InputTokensView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/?$", ResponseView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/cancel/?$", CancelView.as_view()),
     re_path(r"^responses/(?P<response_id>[^/]+)/input_items/?$", InputItemsView.as_view()),

@@ -63,7 +63,8 @@ class ModelCall:
     ``system`` is the system text; ``entries`` the conversation, the current turn included. ``timeout`` is what is left
     of the turn, in seconds. ``today`` is the Subject's date, ISO 8601. ``stop_requested`` tells, from any thread, that
     nobody waits for the answer any more. ``format`` is asked for in the provider's own way; without ``thinking`` the
-    model is kept from it where the provider has a switch.
+    model is kept from it where the provider has a switch. ``summarizes``: the entries are not to be gone on with, but
+    to be summarized as ``system`` says.
     """
 
     model: str
@@ -77,6 +78,7 @@ class ModelCall:
     sampling: Sampling = Sampling()
     format: OutputFormat | None = None
     thinking: bool = True
+    summarizes: bool = False
 
 
 Refusable = Literal["tool_choice", "format", "max_tokens"]

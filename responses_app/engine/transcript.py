@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
+from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Part, Thought
 from responses_app.protocol.items import (
+    CompactionItem,
     ContentPart,
     FunctionCallItem,
     FunctionCallOutputItem,
@@ -18,18 +21,31 @@ from responses_app.protocol.items import (
 )
 
 Unseal = Callable[[str], str | None]
-"""Opens a reasoning item's ``encrypted_content``; ``None`` when it was not sealed by this server for this account."""
+
+SUMMARY = "[Summary of the conversation so far]"
+"""How the message begins that stands for what was compacted."""
 
 
-def entries_from_input(items: Iterable[InputItem], unseal: Unseal) -> list[Entry]:
-    """The entries that ``items`` add to a conversation, in their order."""
+@dataclass(frozen=True, slots=True)
+class Openers:
+    """Open the ``encrypted_content`` of items; they give ``None`` for what this server did not seal for this caller."""
+
+    reasoning: Unseal
+    compaction: Unseal
+
+
+def entries_from_input(items: Iterable[InputItem], openers: Openers) -> list[Entry]:
+    """The entries that ``items`` add to a conversation, in their order.
+
+    Raises ``InvalidRequestError`` for a compaction that cannot be opened: without it the conversation is another one.
+    """
     entries: list[Entry] = []
     for item in items:
-        entries.extend(_entries(item, unseal))
+        entries.extend(_entries(item, openers))
     return entries
 
 
-def _entries(item: InputItem, unseal: Unseal) -> list[Entry]:
+def _entries(item: InputItem, openers: Openers) -> list[Entry]:
     match item:
         case MessageItem():
             return [Message(item.role, _content(item.content))]
@@ -38,9 +54,21 @@ def _entries(item: InputItem, unseal: Unseal) -> list[Entry]:
         case FunctionCallOutputItem():
             return _output(item)
         case ReasoningItem():
-            return _thought(item, unseal)
+            return _thought(item, openers.reasoning)
+        case CompactionItem():
+            return [_summary(item, openers.compaction)]
         case ItemReference():
             raise ValueError("an item reference that was not replaced")
+
+
+def _summary(item: CompactionItem, unseal: Unseal) -> Message:
+    text = unseal(item.encrypted_content)
+    if text is None:
+        raise InvalidRequestError(
+            "A compaction item of the input cannot be opened: it was not given out to this Subject, or is gone.",
+            param="input",
+        )
+    return Message("assistant", f"{SUMMARY}\n{text}")
 
 
 def _thought(item: ReasoningItem, unseal: Unseal) -> list[Entry]:

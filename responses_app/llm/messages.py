@@ -12,6 +12,7 @@ from pydantic_core import from_json
 
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Part, Thought
 from responses_app.engine.ports import ModelCall, NamedTool, OutputFormat, ToolChoice, ToolDefinition
+from responses_app.llm.transcripts import transcript
 
 ChatMessage = dict[str, Any]
 
@@ -29,7 +30,7 @@ def to_request(call: ModelCall, model: str) -> dict[str, Any]:
     """The body of a streaming chat-completions request to the provider's ``model``. Raises as ``to_messages`` does."""
     request: dict[str, Any] = {
         "model": model,
-        "messages": to_messages(call.system, call.entries),
+        "messages": _to_be_summarized(call) if call.summarizes else to_messages(call.system, call.entries),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -43,6 +44,11 @@ def to_request(call: ModelCall, model: str) -> dict[str, Any]:
     if not call.thinking:
         request |= _WITHOUT_THINKING
     return request | _sampling(call)
+
+
+def _to_be_summarized(call: ModelCall) -> list[ChatMessage]:
+    """One message: providers refuse calls of tools that are not declared."""
+    return [{"role": "system", "content": call.system}, {"role": "user", "content": transcript(call.entries)}]
 
 
 def _response_format(asked: OutputFormat) -> dict[str, Any]:

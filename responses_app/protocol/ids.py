@@ -51,6 +51,11 @@ def function_call_id(response_id: str, index: int) -> str:
     return f"fc_{response_id.removeprefix(RESPONSE_PREFIX)}_{index}"
 
 
+def compaction_id(response_id: str) -> str:
+    """The id of the compaction item that a compaction ends with."""
+    return "cmp_" + response_id.removeprefix(RESPONSE_PREFIX)
+
+
 def input_item_id(response_id: str, prefix: str, index: int) -> str:
     """The id of a response's input item number ``index``."""
     return f"{prefix}_{response_id.removeprefix(RESPONSE_PREFIX)}_in{index}"
@@ -58,7 +63,7 @@ def input_item_id(response_id: str, prefix: str, index: int) -> str:
 
 def response_id_of_item(item_id: str) -> str | None:
     """The response an item id was derived from; ``None`` for what is no such id."""
-    found = re.fullmatch(r"(?:rs|msg|fc|fco)_([0-9a-f]{32})(?:_(?:in)?\d{1,4})?", item_id)
+    found = re.fullmatch(r"(?:rs|msg|fc|fco|cmp)_([0-9a-f]{32})(?:_(?:in)?\d{1,4})?", item_id)
     return RESPONSE_PREFIX + found[1] if found else None
 
 

@@ -4,7 +4,13 @@ from typing import Any
 
 from responses_app.protocol.ids import input_item_id
 
-_PREFIXES = {"message": "msg", "function_call": "fc", "function_call_output": "fco", "reasoning": "rs"}
+_PREFIXES = {
+    "message": "msg",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "reasoning": "rs",
+    "compaction": "cmp",
+}
 
 
 def listed_input(response_id: str, stored: str | list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -18,6 +24,8 @@ def _listed(response_id: str, index: int, item: dict[str, Any]) -> dict[str, Any
     identity = {"id": input_item_id(response_id, _PREFIXES[kind], index), "type": kind}
     if kind == "reasoning":
         return {**item, **identity, "summary": [{"type": "summary_text", **part} for part in item.get("summary", [])]}
+    if kind == "compaction":
+        return {**item, **identity}
     listed = {**item, **identity, "status": "completed"}
     if kind == "message":
         listed["content"] = _parts(item["role"], item["content"])

@@ -148,6 +148,13 @@ class ReasoningItem(WireModel):
     encrypted_content: str | None = None
 
 
+class CompactionItem(WireModel):
+    """What stands for an earlier part of the conversation, as it was given out."""
+
+    type: Literal["compaction"]
+    encrypted_content: str = Field(min_length=1)
+
+
 class ItemReference(WireModel):
     """Stands for a stored item of the same Subject; replaced by it before anything else looks at the input.
 
@@ -158,8 +165,7 @@ class ItemReference(WireModel):
     id: str = Field(min_length=1)
 
 
-_ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning", "item_reference")
-_LATER_ITEM_TYPES = ("compaction",)
+_ITEM_TYPES = ("message", "function_call", "function_call_output", "reasoning", "compaction", "item_reference")
 
 
 def _is_bare_reference(item: dict[str, Any]) -> bool:
@@ -175,10 +181,6 @@ def _known_item(item: Any) -> Any:
         return item
     if kind is None and _is_bare_reference(item):
         return {**item, "type": "item_reference"}
-    if kind in _LATER_ITEM_TYPES:
-        raise PydanticCustomError(
-            "unsupported_parameter", "Input items of type '{kind}' are not supported.", {"kind": kind}
-        )
     refuse_unknown_type("input item type", kind, _ITEM_TYPES)
     return item
 
@@ -188,6 +190,7 @@ InputItem = Annotated[
     | Annotated[FunctionCallItem, Tag("tag:function_call")]
     | Annotated[FunctionCallOutputItem, Tag("tag:function_call_output")]
     | Annotated[ReasoningItem, Tag("tag:reasoning")]
+    | Annotated[CompactionItem, Tag("tag:compaction")]
     | Annotated[ItemReference, Tag("tag:item_reference")],
     Discriminator(type_tag),
     BeforeValidator(_known_item),

@@ -229,15 +229,15 @@ def parse_request(body: Mapping[str, Any], names: ToolNames, strict: bool = Fals
 
     Raises ``InvalidRequestError`` with the ``code`` and ``param`` of the first fault.
     """
-    _refuse_lost_history(body)
+    refuse_lost_history(body)
     try:
         request = ResponseRequest.model_validate(body)
     except ValidationError as error:
         raise invalid_request(error) from None
     if strict or request.strict:
         refuse_unknown_fields(body, ResponseRequest)
-    _check_model(request)
-    _check_input(request)
+    check_model(request.model)
+    check_input(request)
     _check_function_tools(request, names)
     _check_mcp_entries(request)
     _check_builtin_tools(request, names)
@@ -256,7 +256,8 @@ def _unsupported(param: str, message: str) -> InvalidRequestError:
     return InvalidRequestError(message, code="unsupported_parameter", param=param)
 
 
-def _refuse_lost_history(body: Mapping[str, Any]) -> None:
+def refuse_lost_history(body: Mapping[str, Any]) -> None:
+    """Refuses the fields whose loss would change what the model is told. Raises ``InvalidRequestError``."""
     for name in ("conversation", "prompt"):
         if body.get(name) is not None:
             raise _unsupported(
@@ -272,15 +273,17 @@ def refuse_unknown_fields(body: Mapping[str, Any], model: type[WireModel]) -> No
             raise _unsupported(name, f"Unknown parameter: '{name[:64]}'.")
 
 
-def _check_model(request: ResponseRequest) -> None:
-    if request.model not in MODELS:
+def check_model(model: str) -> None:
+    """Refuses a tier that does not exist. Raises ``InvalidRequestError``."""
+    if model not in MODELS:
         known = " or ".join(f"'{name}'" for name in MODELS)
         raise InvalidRequestError(
-            f"The model '{request.model[:64]}' does not exist; use {known}.", code="model_not_found", param="model"
+            f"The model '{model[:64]}' does not exist; use {known}.", code="model_not_found", param="model"
         )
 
 
-def _check_input(request: ResponseRequest) -> None:
+def check_input(request: ResponseRequest) -> None:
+    """Refuses an input that says nothing, or holds too large an output. Raises ``InvalidRequestError``."""
     if not request.input or (isinstance(request.input, str) and not request.input.strip()):
         raise InvalidRequestError(
             "Missing required parameter: 'input'.", code="missing_required_parameter", param="input"

@@ -252,7 +252,7 @@ class DeletedResponse(Shape):
 class ListedItem(BaseModel):
     """An input item as it was given, with an id. Beside these keys it has those of its type."""
 
-    type: Literal["message", "function_call", "function_call_output", "reasoning"]
+    type: Literal["message", "function_call", "function_call_output", "reasoning", "compaction"]
     id: str
 
 

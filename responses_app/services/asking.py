@@ -10,7 +10,7 @@ from responses_app.protocol.request import ResponseRequest
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A request. ``equal_to`` is what equal requests of one key have in common, ``again`` whether the client says that
-    it asks again; with an ``idempotency_key`` neither counts."""
+    it asks again; with an ``idempotency_key`` neither counts. ``compacts``: its conversation is to be summarized."""
 
     key: ApiKey
     user: str | None
@@ -19,6 +19,7 @@ class Asked:
     equal_to: str
     again: bool
     idempotency_key: IdempotencyKey | None
+    compacts: bool = False
 
     @property
     def twin(self) -> str:

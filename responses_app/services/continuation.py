@@ -61,10 +61,15 @@ def previous_for(subject_id: int | None, request: ResponseRequest, now: datetime
 
     It adds nothing and so takes no session's lock; only the handoff that it resumes is kept from others.
     """
-    previous = _named_previous(subject_id, request)
+    previous = _named_previous(subject_id, request) or _newest_of_session(subject_id, request, now)
     if previous is not None and request.outputs:
         _held(previous)
     return _checked(previous, request, now)
+
+
+def _newest_of_session(subject_id: int | None, request: ResponseRequest, now: datetime) -> Response | None:
+    session = find_session(subject_id, request.session_id) if request.session_id else None
+    return newest_response(session.conversation_id, now) if session else None
 
 
 def _named_previous(subject_id: int | None, request: ResponseRequest) -> Response | None:

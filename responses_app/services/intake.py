@@ -12,11 +12,13 @@ from django.utils import timezone
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.idempotency import IdempotencyKey, forget_answers, remember
 from mirobody_site.tenancy.log_context import current_request_id
+from mirobody_site.tenancy.models import Subject
 from mirobody_site.tenancy.selectors import find_subject
 from mirobody_site.tenancy.services import lock_subject
 from mirobody_site.tenancy.usage import check_cap
 from responses_app.mcp.servers import NOTHING_OFFERED, McpOffer
 from responses_app.models import Conversation, PendingCall, Response
+from responses_app.protocol.ids import new_response_id
 from responses_app.protocol.request import ResponseRequest, check_tool_choice
 from responses_app.protocol.response import new_response
 from responses_app.services.asking import Asked
@@ -28,6 +30,7 @@ from responses_app.services.mcp_offers import forget, hold
 from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
+from responses_app.services.sealed_items import check_compactions
 from responses_app.services.turn_order import TurnOrder, request_from_row, request_to_json
 from responses_app.streaming.backends import event_log, request_slots
 
@@ -42,7 +45,22 @@ def accept(asked: Asked, response_id: str, offer: McpOffer = NOTHING_OFFERED) ->
     """
     check_cap(asked.key)
     now = timezone.now()
-    order = TurnOrder(
+    order = _new_order(asked, response_id, now)
+    write = _write if asked.request.store else _hold
+    return write(order, now, offer, asked.idempotency_key)
+
+
+@transaction.atomic
+def considered(asked: Asked) -> TurnOrder:
+    """The order that ``accept`` would make of a request. Starts nothing, writes nothing, and raises as ``accept``."""
+    now = timezone.now()
+    return _unwritten(
+        _new_order(asked, new_response_id(), now), find_subject(asked.key.account_id, asked.user or ""), now
+    )
+
+
+def _new_order(asked: Asked, response_id: str, now: datetime) -> TurnOrder:
+    return TurnOrder(
         response_id=response_id,
         account_id=asked.key.account_id,
         api_key_id=asked.key.pk,
@@ -53,9 +71,8 @@ def accept(asked: Asked, response_id: str, offer: McpOffer = NOTHING_OFFERED) ->
         request=asked.request,
         twin=asked.twin,
         remembered=asked.idempotency_key is not None,
+        compacts=asked.compacts,
     )
-    write = _write if asked.request.store else _hold
-    return write(order, now, offer, asked.idempotency_key)
 
 
 @transaction.atomic
@@ -80,18 +97,30 @@ def _hold(order: TurnOrder, now: datetime, offer: McpOffer, key: IdempotencyKey 
     subject = find_subject(order.account_id, order.user or "")
     if key is not None:
         remember(key, subject.pk if subject else None, order.response_id)
-    order = _about(order, subject.pk if subject else None, now)
-    previous = previous_for(order.subject_id, order.request, now)
-    order = replace(order, request=_effective(order.request, Place(previous, None, None)))
-    _claim(order, now)
+    order = _unwritten(order, subject, now)
+    if not order.compacts:
+        _claim(order, now)
     request_slots().put(order.response_id, order.to_json(), turn_lifetime())
     _start_on_commit(order, offer)
     return order
 
 
+def _unwritten(order: TurnOrder, subject: Subject | None, now: datetime) -> TurnOrder:
+    """The order with everything decided, of which nothing is written.
+
+    A compaction takes nothing over: outputs in it answer the calls of a handoff for the summary alone.
+    """
+    order = _about(order, subject.pk if subject else None, now)
+    previous = previous_for(order.subject_id, order.request, now)
+    place = Place(previous, None, None)
+    return order if order.compacts else replace(order, request=_effective(order.request, place))
+
+
 def _about(order: TurnOrder, subject_id: int | None, now: datetime) -> TurnOrder:
     """The order with its Subject, and with the Subject's items that it refers to."""
-    return replace(order, subject_id=subject_id, request=with_referenced_items(order.request, subject_id, now))
+    order = replace(order, subject_id=subject_id, request=with_referenced_items(order.request, subject_id, now))
+    check_compactions(order)
+    return order
 
 
 def _effective(request: ResponseRequest, place: Place) -> ResponseRequest:

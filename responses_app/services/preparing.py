@@ -13,14 +13,16 @@ from mirobody_site.tenancy.connections import released
 from mirobody_site.tenancy.errors import ServerError
 from mirobody_site.tenancy.selectors import time_zone_of
 from responses_app.engine.bare_turn import BareTurn, Wishes
+from responses_app.engine.compaction import CompactingTurn
 from responses_app.engine.conversation import Entry, entry_from_json
 from responses_app.engine.limits import Limits, ModelCalls
 from responses_app.engine.loop import AgentTurn
 from responses_app.engine.ports import NamedTool, OutputFormat, Sampling, ToolChoice, ToolDefinition
-from responses_app.engine.prompt import system_prompt
+from responses_app.engine.prompt import summarizing_prompt, system_prompt
 from responses_app.engine.steps import Failed
 from responses_app.engine.transcript import entries_from_input
 from responses_app.engine.turn import RunningTurn, Turn, UnpreparedTurn
+from responses_app.engine.usage import Visible
 from responses_app.harness.file_space import FileSpace
 from responses_app.llm.backends import known_ways, model_backend
 from responses_app.llm.measuring import MeasuredBackend
@@ -31,7 +33,8 @@ from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from
 from responses_app.services.mcp_offers import taken
 from responses_app.services.resume import previous_not_found
-from responses_app.services.sealing import seal, unseal
+from responses_app.services.sealed_items import openers
+from responses_app.services.sealing import seal
 from responses_app.services.turn_order import TurnOrder
 from responses_app.services.turn_tools import TurnTools
 from tools_app.contract import ToolContext
@@ -49,6 +52,8 @@ def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bo
     try:
         turn = released(partial(_turn, order))
         model = MeasuredBackend(model_backend())
+        if order.compacts:
+            return CompactingTurn(turn, model, stop_requested)
         if order.request.mode == "model":
             return BareTurn(turn, _wishes(order.request), model, known_ways(), stop_requested)
         context = ToolContext(order.account_id, order.subject_id, timezone.now(), order.identity.user or "")
@@ -59,6 +64,12 @@ def prepared(order: TurnOrder, files: FileSpace, stop_requested: Callable[[], bo
     except Exception:
         log.exception("turn %s could not be prepared", order.response_id)
         return UnpreparedTurn(new_response(order.identity, order.request), order.side_channel, Failed(ServerError()))
+
+
+def visible_input(order: TurnOrder) -> Visible:
+    """What the caller sent for the turn, as its usage counts it."""
+    request = order.request
+    return Visible(entries_from_input(request.items, openers(order)), request.instructions, _client_tools(request))
 
 
 def _wishes(request: ResponseRequest) -> Wishes:
@@ -104,14 +115,14 @@ def _sampling(request: ResponseRequest) -> Sampling:
 def _turn(order: TurnOrder) -> Turn:
     request = order.request
     today = timezone.now().astimezone(time_zone_of(order.subject_id)).date().isoformat()
-    unseal_for_account = partial(unseal, order.account_id)
+    visible = visible_input(order)
     return Turn(
         response=new_response(order.identity, request),
-        system=_system(request, today),
+        system=_system(order, today),
         history=partial(released, partial(_history, order)),
-        input=entries_from_input(request.items, unseal_for_account),
-        instructions=request.instructions,
-        client_tools=[] if request.tool_choice == "none" else _client_tools(request),
+        input=visible.entries,
+        instructions=visible.instructions,
+        client_tools=visible.tools,
         tool_choice=_tool_choice(request),
         parallel_client_calls=request.parallel_tool_calls,
         side_channel=order.side_channel,
@@ -121,8 +132,11 @@ def _turn(order: TurnOrder) -> Turn:
     )
 
 
-def _system(request: ResponseRequest, today: str) -> str:
+def _system(order: TurnOrder, today: str) -> str:
     """Model mode has no words but the caller's."""
+    request = order.request
+    if order.compacts:
+        return summarizing_prompt(request.instructions)
     return request.instructions or "" if request.mode == "model" else system_prompt(today, request.instructions)
 
 
@@ -133,6 +147,8 @@ def _tool_choice(request: ResponseRequest) -> ToolChoice:
 
 
 def _client_tools(request: ResponseRequest) -> list[ToolDefinition]:
+    if request.tool_choice == "none":
+        return []
     return [
         ToolDefinition(tool.name, tool.description or "", tool.parameters, server=False)
         for tool in request.function_tools
@@ -152,7 +168,7 @@ def _history(order: TurnOrder) -> list[Entry]:
     gone = gone_from([turn.response_id for turn in turns], timezone.now())
     for turn in turns:
         items = ResponseRequest.model_validate({"input": turn.input}).items
-        entries += entries_from_input(items, partial(unseal, order.account_id))
+        entries += entries_from_input(items, openers(order))
         added = (entry_from_json(value) for value in turn.added)
         entries += entries_without_gone(added, gone.get(turn.response_id, {}))
     return entries

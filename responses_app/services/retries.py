@@ -187,4 +187,5 @@ def _order_like(asked: Asked, response_id: str) -> TurnOrder:
         created_at=int(time.time()),
         side_channel=asked.side_channel,
         request=asked.request,
+        compacts=asked.compacts,
     )

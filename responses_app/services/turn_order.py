@@ -17,6 +17,7 @@ class TurnOrder:
     stored or not: these are for who waits for the turn, not for who runs it.
 
     ``subject_id`` is ``None`` for a Subject that was never written to; ``created_at`` is in Unix seconds.
+    ``compacts``: the conversation is summarized rather than gone on with.
     """
 
     response_id: str
@@ -29,6 +30,7 @@ class TurnOrder:
     request: ResponseRequest
     twin: str = ""
     remembered: bool = False
+    compacts: bool = False
 
     @property
     def identity(self) -> Identity:

@@ -51,6 +51,18 @@ def test_create_and_retrieve(client: OpenAI) -> None:
     assert client.responses.retrieve(created.id).to_dict() == created.to_dict()
 
 
+def test_compact_and_count(scripted: OpenAI, upstream: Upstream) -> None:
+    mark = upstream.script("sdk-compact", Step(text=["They like cedars."]), repeat_last=True)
+    window = scripted.responses.compact(model="mirobody-flash", input=f"I like cedars. {mark}")
+    assert (window.object, window.output[-1].type) == ("response.compaction", "compaction")
+    items = [item.to_dict() for item in window.output]
+    asked: Any = [*items, {"role": "user", "content": f"Which trees? {mark}"}]
+    scripted.responses.create(model="mirobody-flash", input=asked)
+    assert "They like cedars." in str(upstream.requests(mark)[-1].messages)
+    counted = scripted.responses.input_tokens.count(model="mirobody-flash", input="How are you?")
+    assert (counted.object, counted.input_tokens) == ("response.input_tokens", 4)
+
+
 def test_stream(client: OpenAI) -> None:
     stream = client.responses.create(
         model="mirobody-flash", input="What is my latest weight?", user="alice", stream=True

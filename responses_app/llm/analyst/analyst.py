@@ -44,6 +44,7 @@ from responses_app.llm.analyst.turn import Done, Turn, read_turn
 from responses_app.llm.analyst.unit_choice import unit_lookups, with_units
 from responses_app.llm.analyst.verdicts import Verdict, judge
 from responses_app.llm.analyst.wording import Wording
+from responses_app.llm.transcripts import digest
 
 QUERY_TOOL = "query_health_data"
 FAMILY_TOOL = "list_family_members"
@@ -63,6 +64,9 @@ class Analyst:
 
     def stream(self, call: ModelCall) -> Generator[list[ModelEvent], None, None]:
         """Yields the events of one inference in small batches; exactly one ``Stopped`` comes last."""
+        if call.summarizes:
+            yield [TextDelta(digest(call.entries)), Stopped("stop")]
+            return
         yield from _Inference(call).events()
 
 

@@ -176,7 +176,6 @@ NOT_YET = [
     ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}}}}, "text"),
     ({"tools": [{"type": "web_search"}]}, "tools[0]"),
     ({"tools": [LOOKUP, {"type": "file_search"}]}, "tools[1]"),
-    ({"input": [{"type": "compaction", "id": "cmp_1", "encrypted_content": "x"}]}, "input[0]"),
     ({"conversation": "conv_1"}, "conversation"),
     ({"conversation": {"id": "conv_1"}}, "conversation"),
     ({"conversation": ""}, "conversation"),
