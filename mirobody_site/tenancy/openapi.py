@@ -54,6 +54,11 @@ def in_path(name: str, description: str) -> OpenApiParameter:
 
 
 USER_HEADER = header("X-Mirobody-User", "The Subject, for clients that cannot put `user` into the body.")
+IDEMPOTENCY_KEY = header(
+    "Idempotency-Key",
+    "The same request under the same key is answered again, not done again.",
+    {"type": "string", "pattern": "^[!-~]{1,255}$"},
+)
 USER_QUERY = query("user", "The Subject; without it the account's default one.")
 _WITH_A_KEY_ALONE = [status for status in (HTTPStatus.OK, *FAULTS) if status != HTTPStatus.UNAUTHORIZED]
 _ANSWER_HEADERS = (

@@ -5,7 +5,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from mirobody_site.tenancy.openapi import EVENT_STREAM, JSON, USER_HEADER, USER_QUERY, header, in_path, operation, query
+from mirobody_site.tenancy.openapi import (
+    EVENT_STREAM,
+    IDEMPOTENCY_KEY,
+    JSON,
+    USER_HEADER,
+    USER_QUERY,
+    header,
+    in_path,
+    operation,
+    query,
+)
 from mirobody_site.tenancy.patterns import PLAIN
 from responses_app.protocol import compaction_shapes, completion_shapes, event_shapes, response_shapes, subject_shapes
 from responses_app.protocol.compaction import CompactionRequest
@@ -50,7 +60,7 @@ create_response = operation(
     "Create a response",
     {JSON: response_shapes.Response, EVENT_STREAM: event_shapes.ResponseStream},
     request=CreateResponse,
-    parameters=[*_OF_SUBJECT, _STRICT, _EVENTS],
+    parameters=[IDEMPOTENCY_KEY, *_OF_SUBJECT, _STRICT, _EVENTS],
     faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
 )
 compact_response = operation(
@@ -58,7 +68,7 @@ compact_response = operation(
     "Compact a conversation",
     {JSON: compaction_shapes.CompactedWindow},
     request=CompactResponse,
-    parameters=[*_OF_SUBJECT, _STRICT],
+    parameters=[IDEMPOTENCY_KEY, *_OF_SUBJECT, _STRICT],
     faults=[HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
 )
 count_input_tokens = operation(
@@ -90,7 +100,8 @@ cancel_response = operation(
     "cancelResponse",
     "Cancel a running response",
     {JSON: response_shapes.Response},
-    parameters=[_RESPONSE_ID, *_OF_SUBJECT],
+    parameters=[_RESPONSE_ID, IDEMPOTENCY_KEY, *_OF_SUBJECT],
+    faults=[HTTPStatus.CONFLICT],
 )
 list_input_items = operation(
     "listInputItems",
@@ -109,8 +120,8 @@ create_completion = operation(
     "Answer by chat completions",
     {JSON: completion_shapes.ChatCompletion, EVENT_STREAM: completion_shapes.ChatCompletionStream},
     request=CreateChatCompletion,
-    parameters=[*_OF_SUBJECT, _STRICT, _EVENTS],
-    faults=[HTTPStatus.BAD_GATEWAY],
+    parameters=[IDEMPOTENCY_KEY, *_OF_SUBJECT, _STRICT, _EVENTS],
+    faults=[HTTPStatus.CONFLICT, HTTPStatus.BAD_GATEWAY],
 )
 list_models = operation("listModels", "List the models", {JSON: ModelList}, key=False)
 retrieve_model = operation(

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from mirobody_site.tenancy.openapi import JSON, USER_HEADER, USER_QUERY, in_path, operation, query
+from mirobody_site.tenancy.openapi import IDEMPOTENCY_KEY, JSON, USER_HEADER, USER_QUERY, in_path, operation, query
 from tools_app.api import shapes
 from tools_app.api.queries import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET
 
@@ -17,7 +17,8 @@ write_records = operation(
     "Write health records",
     {JSON: shapes.Ingested},
     request=shapes.RecordBatch,
-    parameters=_OF_SUBJECT,
+    parameters=[IDEMPOTENCY_KEY, *_OF_SUBJECT],
+    faults=[HTTPStatus.CONFLICT],
 )
 list_records = operation(
     "listRecords",
@@ -48,7 +49,8 @@ grant_share = operation(
     "Let somebody see a Subject's data",
     {JSON: shapes.ShareRow},
     request=shapes.ShareRequest,
-    parameters=_OF_SUBJECT,
+    parameters=[IDEMPOTENCY_KEY, *_OF_SUBJECT],
+    faults=[HTTPStatus.CONFLICT],
 )
 list_shares = operation("listShares", "List a Subject's shares", {JSON: shapes.ShareList}, parameters=_OF_SUBJECT)
 revoke_share = operation(

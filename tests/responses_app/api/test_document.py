@@ -64,6 +64,14 @@ def test_every_operation_tells_its_errors_and_its_headers(document: Json) -> Non
     assert document["components"]["securitySchemes"]["ApiKey"]["scheme"] == "bearer"
 
 
+def test_what_is_done_once_under_a_key_says_so(document: Json) -> None:
+    for path, method, one in operations(document):
+        named = {parameter["name"] for parameter in one.get("parameters", [])}
+        done_once = method == "post" and path != "/v1/responses/input_tokens"
+        assert ("Idempotency-Key" in named) == done_once, (path, method)
+        assert "409" in one["responses"] or not done_once
+
+
 def test_a_turn_is_told_as_json_and_as_a_stream(document: Json) -> None:
     answers = document["paths"]["/v1/responses"]["post"]["responses"]["200"]["content"]
     assert {kind: answer["schema"]["$ref"].rsplit("/", 1)[1] for kind, answer in answers.items()} == {
