@@ -18,7 +18,7 @@ POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
 
-.PHONY: serve up test test-clients test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health check openapi format
+.PHONY: serve up test test-clients test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health bench-admin check openapi format
 
 # The server with demo data on http://127.0.0.1:8000 (another port: make serve PORT=8001).
 serve: $(VENV)/serve.stamp
@@ -82,6 +82,10 @@ bench-chain: $(VENV)/dev.stamp
 # How fast a person's million readings are asked about, and records taken in, on Postgres: about two minutes.
 bench-health: $(VENV)/dev.stamp
 	@$(ON_POSTGRES) $(PYTHON) bench/health_queries.py
+
+# How fast the admin's pages are over a million responses, on Postgres: some minutes.
+bench-admin: $(VENV)/dev.stamp
+	@$(ON_POSTGRES) $(PYTHON) bench/admin_pages.py
 
 # Format, lint, types, floors of the house, missing migrations.
 check: $(VENV)/dev.stamp

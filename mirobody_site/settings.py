@@ -175,6 +175,7 @@ UNFOLD = {
     "SITE_SUBHEADER": "Agent API for health data",
     "SITE_URL": None,
     "SHOW_VIEW_ON_SITE": False,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/operators/icon.svg"}],
     "DASHBOARD_CALLBACK": "mirobody_site.operators.dashboard.filled",
     "SIDEBAR": {"show_search": False, "show_all_applications": True, "navigation": []},
 }

@@ -7,6 +7,7 @@ from django.apps import AppConfig
 
 class ResponsesAppConfig(AppConfig):
     name = "responses_app"
+    verbose_name = "Agent API"
     label = "responses_app"
 
     def ready(self) -> None:

@@ -5,6 +5,7 @@ from django.apps import AppConfig
 
 class TenancyConfig(AppConfig):
     name = "mirobody_site.tenancy"
+    verbose_name = "Accounts, keys, Subjects"
     label = "tenancy"
 
     def ready(self) -> None:

@@ -53,7 +53,7 @@ def visit(browser: Browser, base_url: str, width: int = 1280, expected: str = ""
     try:
         yield page
         unexpected = [fault for fault in faults if not expected or expected not in fault]
-        assert not unexpected
+        assert not unexpected, unexpected
     finally:
         context.close()
 

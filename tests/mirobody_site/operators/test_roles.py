@@ -210,7 +210,12 @@ def test_signing_in_is_audited_and_a_typed_secret_is_not(database: None) -> None
 def test_an_administrator_makes_operators_but_no_superuser(signed_in: SignIn) -> None:
     administrator = signed_in("administrator")
     name = f"{administrator.name}-new"
-    form = {"username": name, "usable_password": "true", "password1": "a-Long-0ne!", "password2": "a-Long-0ne!"}
+    form = {
+        "username": name,
+        "usable_password": "true",
+        "password1": "a-Long-0ne-here!",
+        "password2": "a-Long-0ne-here!",
+    }
     administrator.post(reverse("admin:auth_user_add"), form)
     made = User.objects.get(username=name)
     change = reverse("admin:auth_user_change", args=[made.pk])
