@@ -62,7 +62,7 @@ class AgentTurn(RunningTurn):
         draft = StepDraft()
         call = self._model_call()
         self._asked_before = True
-        cut = yield from self._ask_model(call, draft)
+        cut = yield from self._ask_model(call, draft, len(self._before))
         self.added += draft.said()
         cut = cut or draft.cut_short()
         if cut is not None:

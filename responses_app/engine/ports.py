@@ -81,8 +81,9 @@ class ModelCall:
     summarizes: bool = False
 
 
-Refusable = Literal["tool_choice", "format", "max_tokens"]
-"""What of a request can be asked for in another way when a provider refuses it; ``max_tokens`` by the back end itself.
+Refusable = Literal["tool_choice", "format", "max_tokens", "context"]
+"""What of a request can be asked for in another way when a provider refuses it; ``max_tokens`` by the back end itself,
+``context`` (all it has to read) by less of it.
 """
 
 

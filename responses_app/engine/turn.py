@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from mirobody_site.tenancy.errors import ApiError, ServerError, UpstreamError
+from mirobody_site.tenancy.errors import ApiError, InvalidRequestError, ServerError, UpstreamError
 from responses_app.engine.assembly import Assembly, Closing, Seal
 from responses_app.engine.conversation import Entry, Message, Thought
 from responses_app.engine.grounding import Evidence
@@ -28,6 +28,7 @@ from responses_app.engine.ports import (
     ToolDefinition,
     UsageReported,
 )
+from responses_app.engine.room import Room, too_long
 from responses_app.engine.steps import Cancelled, CutShort, Ending, Failed
 from responses_app.engine.usage import NOTHING_USED, Tally, UsageMeter, Visible
 from responses_app.protocol.events import Event
@@ -35,6 +36,10 @@ from responses_app.protocol.response import ResponseObject
 from tools_app.contract import RecordsUsed
 
 log = logging.getLogger(__name__)
+
+_SMALLER_ROOMS = 3
+"""How often a model that finds the conversation too long is asked again with less of it."""
+_TOO_LONG = "The conversation is longer than the model's context window."
 
 _Result = TypeVar("_Result")
 Telling = Generator[list[Event], None, _Result]
@@ -45,7 +50,7 @@ Telling = Generator[list[Event], None, _Result]
 class Turn:
     """All a turn starts from. ``response`` is the snapshot in progress; ``history`` reads the earlier conversation.
 
-    ``tally`` is what its model calls are counted into; sub-turns share it.
+    ``room`` is what its model reads. ``tally`` is what its model calls are counted into; sub-turns share it.
     """
 
     response: ResponseObject
@@ -60,6 +65,7 @@ class Turn:
     seal: Seal | None
     today: str
     limits: Limits
+    room: Room
     tally: Tally = field(default_factory=Tally)
 
 
@@ -148,7 +154,7 @@ class RunningTurn(ABC):
         try:
             self.ending = yield from self._run()
         except ApiError as error:
-            self.ending = Failed(error)
+            self.ending = Failed(too_long(_TOO_LONG) if _is_too_long(error) else error)
         except Exception:
             log.exception("turn failed")
             self.ending = Failed(ServerError())
@@ -192,9 +198,29 @@ class RunningTurn(ABC):
     def _time_left(self) -> float:
         return max(0.0, self._turn.limits.deadline - time.monotonic())
 
-    def _ask_model(self, call: ModelCall, draft: StepDraft) -> Telling[Ending | None]:
-        """One inference; gives the ending that cut it off, if one did."""
+    def _ask_model(self, call: ModelCall, draft: StepDraft, own_from: int | None = None) -> Telling[Ending | None]:
+        """One inference on as much of the conversation as fits; gives the ending that cut it off, if one did.
+
+        ``own_from``: from where on the entries are what this turn brought in.
+        """
         self._assembly.step_begins()
+        own_from = len(call.entries) if own_from is None else own_from
+        room = self._turn.room
+        fitted = room.fitted(call, own_from)
+        for _ in range(_SMALLER_ROOMS):
+            try:
+                return (yield from self._infer(fitted, draft))
+            except ModelFault as fault:
+                if not _is_too_long(fault):
+                    raise
+                room = room.smaller_than(fitted)
+                try:
+                    fitted = room.fitted(call, own_from)
+                except InvalidRequestError:
+                    raise fault from None
+        return (yield from self._infer(fitted, draft))
+
+    def _infer(self, call: ModelCall, draft: StepDraft) -> Telling[Ending | None]:
         stream = self._model.stream(call)
         was_refused = False
         try:
@@ -230,3 +256,8 @@ class RunningTurn(ABC):
     def _said(self, piece: TextDelta) -> list[Event]:
         """What is told of a piece of the answer as it comes."""
         return self._assembly.text(piece.text, piece.logprobs)
+
+
+def _is_too_long(error: ApiError) -> bool:
+    """Whether the provider said that the conversation is longer than the model's context window."""
+    return isinstance(error, ModelFault) and "context" in error.about

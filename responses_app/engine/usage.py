@@ -6,6 +6,7 @@ Source: the wire contract, section 3, "Usage".
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 from responses_app.engine.conversation import Entry
@@ -52,7 +53,8 @@ class UsageMeter:
     def __init__(self, visible: Visible, tally: Tally) -> None:
         self._visible = visible
         self._tally = tally
-        self._counted_entries = self._counted_tokens = 0
+        self._counted: Sequence[Entry] = ()
+        self._counted_tokens = 0
 
     def add(self, call: ModelCall, reported: UsageReported | None, reasoning: str, answer: str) -> None:
         """One model call. ``answer`` is all it said but its ``reasoning``, calls included."""
@@ -76,9 +78,12 @@ class UsageMeter:
         }
 
     def _estimate(self, call: ModelCall, reasoning: str, answer: str) -> UsageReported:
-        # Entries only grow within a turn, so each is counted once.
-        self._counted_tokens += _entry_tokens(call.entries[self._counted_entries :])
-        self._counted_entries = len(call.entries)
+        known = len(self._counted)
+        if not all(map(is_, call.entries, self._counted)) or known > len(call.entries):
+            known = self._counted_tokens = 0
+        # Entries mostly only grow within a turn, so that each is counted once.
+        self._counted_tokens += _entry_tokens(call.entries[known:])
+        self._counted = call.entries
         thought = count_tokens(reasoning)
         return UsageReported(
             input_tokens=self._counted_tokens + count_tokens(call.system) + _tool_tokens(call.tools),

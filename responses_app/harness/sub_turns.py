@@ -93,6 +93,7 @@ class SubTurns:
                 now + max(0.0, outer.limits.deadline - now) * SHARE_OF_TIME,
                 ModelCalls(MODEL_CALLS, outer.limits.model_calls, reserved=1),
             ),
+            room=outer.room,
             tally=outer.tally,
         )
 

@@ -80,6 +80,8 @@ def refusal(status: int, said: Refusal, retry_after: float | None = None) -> Pro
 
 def _for_caller(status: int, said: Refusal, retry_after: float | None) -> ApiError | None:
     if status in _CALLERS_STATUSES:
+        if "context" in said.about:
+            return InvalidRequestError(said.message or _REFUSED, code="context_length_exceeded", param="input")
         return InvalidRequestError(said.message or _REFUSED, param=said.param)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         seconds = min(max(1, math.ceil(retry_after or 1)), _LONGEST_RETRY_AFTER)

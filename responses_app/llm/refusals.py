@@ -24,6 +24,11 @@ _ABOUT: dict[Refusable, re.Pattern[str]] = {
     "format": re.compile(
         r"response.?format|json.?(?:schema|object|mode|validate)|structured|guided|grammar", re.IGNORECASE
     ),
+    "context": re.compile(
+        r"context.?(?:length|window|size)|(?:prompt|input|conversation|request) (?:is|was) too long|reduce the length"
+        r"|input token count|range of input length|too many (?:input )?tokens",
+        re.IGNORECASE,
+    ),
 }
 _PARAMS = {
     "temperature": "temperature",

@@ -148,7 +148,9 @@ def _fault_of(response: dict[str, Any]) -> ApiError:
     error = response["error"]
     kinds = (UpstreamError, InvalidRequestError, RateLimitError)
     kind = next((kind for kind in kinds if kind.type == error["type"]), ServerError)
-    return kind(error["message"])
+    fault = kind(error["message"])
+    fault.code = error["code"]
+    return fault
 
 
 async def _stored_answer(order: TurnOrder) -> Answer:

@@ -30,6 +30,7 @@ from responses_app.services.mcp_offers import forget, hold
 from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
+from responses_app.services.rooms import check_input_fits
 from responses_app.services.sealed_items import check_compactions
 from responses_app.services.turn_order import TurnOrder, request_from_row, request_to_json
 from responses_app.streaming.backends import event_log, request_slots
@@ -120,6 +121,7 @@ def _about(order: TurnOrder, subject_id: int | None, now: datetime) -> TurnOrder
     """The order with its Subject, and with the Subject's items that it refers to."""
     order = replace(order, subject_id=subject_id, request=with_referenced_items(order.request, subject_id, now))
     check_compactions(order)
+    check_input_fits(order)
     return order
 
 

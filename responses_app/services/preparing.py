@@ -33,6 +33,7 @@ from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from
 from responses_app.services.mcp_offers import taken
 from responses_app.services.resume import previous_not_found
+from responses_app.services.rooms import room_of
 from responses_app.services.sealed_items import openers
 from responses_app.services.sealing import seal
 from responses_app.services.turn_order import TurnOrder
@@ -128,6 +129,7 @@ def _turn(order: TurnOrder) -> Turn:
         side_channel=order.side_channel,
         seal=partial(seal, order.account_id) if "reasoning.encrypted_content" in request.include else None,
         today=today,
+        room=room_of(request),
         limits=Limits(time.monotonic() + settings.TURN_DEADLINE_SECONDS, ModelCalls(settings.TURN_MODEL_CALLS)),
     )
 
