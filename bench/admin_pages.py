@@ -45,6 +45,10 @@ MOST_MS = 300
 RESPONSES, CONVERSATIONS, SUBJECTS = 1_000_000, 100_000, 1000
 TURNS = 500
 
+_FILL_CONVERSATIONS = """
+INSERT INTO responses_app_conversation (subject_id, created_at)
+SELECT (SELECT min(id) FROM tenancy_subject), now() FROM generate_series(1, %s)
+"""
 _FILL = """
 INSERT INTO responses_app_response (id, account_id, api_key_id, subject_id, conversation_id, status, side_channel,
     request, input, added, body, created_at, started_at, ended_at, lease_until, expires_at, request_id)
@@ -76,10 +80,9 @@ def fill(key: ApiKey) -> Subject:
         Subject(account_id=key.account_id, user_key=f"s{number}", key_hash=f"{number:064x}")
         for number in range(SUBJECTS)
     )
-    first = Subject.objects.first()
-    Conversation.objects.bulk_create((Conversation(subject=first) for _ in range(CONVERSATIONS)), batch_size=5000)
     with connection.cursor() as cursor:
         given = {"account": key.account_id, "key": key.pk, "conversations": CONVERSATIONS, "responses": RESPONSES}
+        cursor.execute(_FILL_CONVERSATIONS, [CONVERSATIONS])
         cursor.execute(_FILL, given)
         cursor.execute("VACUUM ANALYZE responses_app_response")
     return Subject.objects.create(account_id=key.account_id, user_key="long")
