@@ -16,7 +16,7 @@ COMMAND_SECONDS = 60
 
 # A machine with Python and make alone need not have curl; this does what the README asks of it.
 CURL = """\
-import sys, urllib.request
+import sys, urllib.error, urllib.request
 url, headers, data = "", {}, None
 words = iter(sys.argv[1:])
 for word in words:
@@ -27,8 +27,11 @@ for word in words:
         data = next(words).encode()
     elif not word.startswith("-"):
         url = word
-with urllib.request.urlopen(urllib.request.Request(url, data, headers)) as answer:
-    sys.stdout.buffer.write(answer.read())
+try:
+    answer = urllib.request.urlopen(urllib.request.Request(url, data, headers))
+except urllib.error.HTTPError as error:
+    answer = error
+sys.stdout.buffer.write(answer.read())
 """
 
 

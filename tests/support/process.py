@@ -32,6 +32,10 @@ class ServerProcess:
         """The base URL without ``/v1``."""
         return self.api_base.removesuffix("/v1")
 
+    def client(self) -> httpx.Client:
+        """A client with the key."""
+        return httpx.Client(base_url=self.base_url, headers={"Authorization": f"Bearer {self.key}"}, timeout=60)
+
     def limited_key(self, rpm: int) -> str:
         """A new key of the account ``demo`` that may make this many requests a minute."""
         made = f"key, secret = create_api_key('demo'); set_rate_limit(key, {rpm}); print(secret)"
@@ -45,15 +49,18 @@ class ServerProcess:
 
 
 @contextmanager
-def server_process(settings: Mapping[str, str], seeded: bool = True) -> Iterator[ServerProcess]:
-    """Starts the server with these settings in its environment, and stops it at the end. ``seeded``: with demo data."""
+def server_process(settings: Mapping[str, str], seeded: bool = True, root: Path = ROOT) -> Iterator[ServerProcess]:
+    """Starts the server with these settings in its environment, and stops it at the end. ``seeded``: with demo data.
+
+    ``root`` is the folder with its code.
+    """
     with tempfile.TemporaryDirectory() as folder:
         port = _free_port()
         environment = _environment(settings, folder) | {"PORT": str(port)}
-        _manage(environment, "migrate", "--no-input", "--verbosity", "0")
-        made = _manage(environment, *(["seed_demo"] if seeded else ["create_api_key", "--account", "demo"]))
+        _manage(environment, "migrate", "--no-input", "--verbosity", "0", root=root)
+        made = _manage(environment, *(["seed_demo"] if seeded else ["create_api_key", "--account", "demo"]), root=root)
         command = ["-m", "uvicorn", "mirobody_site.asgi:application", "--port", str(port), "--no-access-log"]
-        with subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment) as process:
+        with subprocess.Popen([sys.executable, *command], cwd=root, env=environment) as process:
             try:
                 _wait_until_up(f"http://127.0.0.1:{port}/healthz", process)
                 yield ServerProcess(f"http://127.0.0.1:{port}/v1", _key_in(made), Path(folder), process)
@@ -67,9 +74,9 @@ def _environment(settings: Mapping[str, str], folder: str) -> dict[str, str]:
     return kept | own | dict(settings)
 
 
-def _manage(environment: Mapping[str, str], *arguments: str) -> str:
+def _manage(environment: Mapping[str, str], *arguments: str, root: Path = ROOT) -> str:
     command = [sys.executable, "manage.py", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=dict(environment), check=True, capture_output=True, text=True).stdout
+    return subprocess.run(command, cwd=root, env=dict(environment), check=True, capture_output=True, text=True).stdout
 
 
 def _key_in(output: str) -> str:
