@@ -40,7 +40,7 @@ test: $(VENV)/dev.stamp
 # (only the last version of each: make test-clients MATRIX="matrix and newest").
 MATRIX ?= matrix
 test-clients: $(VENV)/dev.stamp
-	@$(ON_DEFAULTS) $(PYTHON) -m pytest -n auto --dist loadgroup -m "$(MATRIX)" tests/clients/matrix $(ARGS)
+	@$(ON_DEFAULTS) $(PYTHON) -m pytest -m "$(MATRIX)" tests/clients/matrix $(ARGS)
 
 # What touches the database, on Postgres.
 test-postgres: $(VENV)/dev.stamp

@@ -38,8 +38,21 @@ class ServerProcess:
 
     def limited_key(self, rpm: int) -> str:
         """A new key of the account ``demo`` that may make this many requests a minute."""
-        made = f"key, secret = create_api_key('demo'); set_rate_limit(key, {rpm}); print(secret)"
-        program = f"from mirobody_site.tenancy.services import create_api_key, set_rate_limit; {made}"
+        return self._made_key("demo", f"set_rate_limit(key, {rpm})")
+
+    def spent_key(self) -> str:
+        """A key of an account that may spend nothing."""
+        return self._made_key("spent", "AccountProfile.objects.create(account=key.account, monthly_cap_usd=0)")
+
+    def _made_key(self, account: str, then: str) -> str:
+        """A new key, after a line of Python that knows it as ``key``."""
+        program = f"""
+from mirobody_site.tenancy.models import AccountProfile
+from mirobody_site.tenancy.services import create_api_key, set_rate_limit
+key, secret = create_api_key({account!r})
+{then}
+print(secret)
+"""
         return _key_in(_manage(_environment({}, str(self.data)), "shell", "-v", "0", "-c", program))
 
     def kill(self) -> None:

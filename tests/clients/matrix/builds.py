@@ -113,7 +113,7 @@ def _digest(folder: Path) -> str:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Holds a lock between processes: tests run on several."""
+    """Holds a lock between threads and processes that install the same group."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

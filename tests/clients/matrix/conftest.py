@@ -1,5 +1,10 @@
 """What the clients of the matrix talk to: a server with a scripted model, keys, a person with a weight."""
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
 import pytest
 
 from tests.clients.matrix.builds import Build
@@ -48,25 +53,28 @@ def _whoever_answers(request: Request) -> list[str]:
     return ["The specialist says hello."] if "You are the specialist." in request.system else ["Nobody came."]
 
 
-@pytest.fixture(scope="session")
-def answers(matrix_server: ServerProcess) -> "Answers":
-    """What the scenarios of a build came to."""
-    return Answers(matrix_server)
-
-
 class Answers:
-    """Runs each build's program once."""
+    """What the scenarios of each build came to; the programs run side by side."""
 
-    def __init__(self, server: ServerProcess) -> None:
-        self._environment = {
-            "BASE_URL": server.api_base,
-            "API_KEY": server.key,
-            "USED_UP_KEY": server.limited_key(1),
-            "USER_NAME": USER,
-        }
-        self._told: dict[Build, dict[str, object]] = {}
+    def __init__(self, told: dict[Build, Future[dict[str, Any]]]) -> None:
+        self._told = told
 
-    def of(self, build: Build) -> dict[str, object]:
-        if build not in self._told:
-            self._told[build] = build.told(self._environment)
-        return self._told[build]
+    def of(self, build: Build) -> dict[str, Any]:
+        """What each scenario of the build came to, once its program has ended."""
+        return self._told[build].result()
+
+
+@pytest.fixture(scope="session")
+def answers(request: pytest.FixtureRequest, matrix_server: ServerProcess) -> Iterator[Answers]:
+    """The answers of all builds that are tested."""
+    environment = {
+        "BASE_URL": matrix_server.api_base,
+        "API_KEY": matrix_server.key,
+        "USED_UP_KEY": matrix_server.limited_key(1),
+        "SPENT_KEY": matrix_server.spent_key(),
+        "USER_NAME": USER,
+    }
+    callspecs = [item.callspec for item in request.session.items if hasattr(item, "callspec")]
+    tested = dict.fromkeys(callspec.params["build"] for callspec in callspecs if "build" in callspec.params)
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        yield Answers({build: threads.submit(build.told, environment) for build in tested})

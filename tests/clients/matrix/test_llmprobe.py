@@ -13,7 +13,7 @@ from tests.support.upstream import Step, Upstream
 
 PROBE_SECONDS = 240
 
-pytestmark = [pytest.mark.matrix, pytest.mark.newest, pytest.mark.xdist_group("llmprobe")]
+pytestmark = [pytest.mark.matrix, pytest.mark.newest]
 
 
 def test_no_must_is_broken_on_responses(scripted_server: ServerProcess, upstream: Upstream, tmp_path: Path) -> None:

@@ -25,13 +25,16 @@ WAITS_AND_RETRIES = "llm"
 
 
 def params(builds: list[Build]) -> list[Any]:
-    """The builds as parameters. All tests of one run in one process, so that its program runs once."""
-    return [pytest.param(build, marks=_marks(build), id=build.name) for build in builds]
+    """The builds as parameters.
+
+    Those at the front are of different groups, so that the groups are installed side by side.
+    """
+    ordered = sorted(builds, key=lambda build: [one for one in BUILDS if one.group == build.group].index(build))
+    return [pytest.param(build, marks=_marks(build), id=build.name) for build in ordered]
 
 
 def _marks(build: Build) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.matrix, pytest.mark.xdist_group(build.name)]
-    return [*marks, pytest.mark.newest] if build.newest else marks
+    return [pytest.mark.matrix, pytest.mark.newest] if build.newest else [pytest.mark.matrix]
 
 
 every_build = pytest.mark.parametrize("build", params(BUILDS))
@@ -106,7 +109,7 @@ def test_an_answer_has_the_form_that_was_asked_for(answers: Answers, build: Buil
 
 @agents
 def test_a_run_is_handed_to_another_agent(answers: Answers, build: Build) -> None:
-    agent, answer = answers.of(build)["hand_off"]  # type: ignore[misc]
+    agent, answer = answers.of(build)["hand_off"]
     assert (agent.lower(), answer) == ("specialist", "The specialist says hello.")
 
 
@@ -137,6 +140,15 @@ def test_a_key_that_has_asked_too_often_is_told_so(answers: Answers, build: Buil
     came = answers.of(build)["rate_limited"]
     assert isinstance(came, dict), came
     assert ("Too Many Requests" if build.name == SHOWS_STATUS_ONLY else "requests a minute") in came["text"]
+
+
+@pytest.mark.parametrize(
+    "build", params([build for build in BUILDS if build.program in {"with_openai.py", "with_llm.py"}])
+)
+def test_an_account_that_has_spent_its_month_is_told_so(answers: Answers, build: Build) -> None:
+    came = answers.of(build)["out_of_quota"]
+    assert came["raised"] == "RateLimitError", came
+    assert "This account has spent what it may in this month" in came["text"], came
 
 
 @every_build

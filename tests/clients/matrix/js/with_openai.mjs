@@ -87,6 +87,9 @@ await tell({
   async user() {
     return (await client.responses.create({ model: MODEL, input: RECORD, user: USER })).output_text;
   },
+  async user_streamed_without_helper() {
+    return (await pieces(await client.responses.create({ model: MODEL, input: RECORD, user: USER, stream: true }))).join("");
+  },
   async user_streamed() {
     return (await client.responses.stream({ model: MODEL, input: RECORD, user: USER }).finalResponse()).output_text;
   },

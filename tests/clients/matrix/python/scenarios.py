@@ -11,6 +11,7 @@ from typing import Any
 BASE_URL = os.environ["BASE_URL"]
 API_KEY = os.environ["API_KEY"]
 USED_UP_KEY = os.environ["USED_UP_KEY"]
+SPENT_KEY = os.environ["SPENT_KEY"]
 WRONG_KEY = "mb_live_not-a-key-of-anybody"
 MODEL = "mirobody-flash"
 USER = os.environ["USER_NAME"]

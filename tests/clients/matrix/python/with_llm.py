@@ -13,6 +13,7 @@ from scenarios import (
     MODEL,
     RECALL,
     RECORD,
+    SPENT_KEY,
     TEXT,
     TOOL,
     USER,
@@ -41,11 +42,12 @@ MODELS = [
     entry("mirobody"),
     entry("misnamed", model_name="no-such-model"),
     entry("wrong-key", key="wrong"),
+    entry("spent-key", key="spent"),
     entry("wrong-path", base=f"{BASE_URL}/nowhere"),
 ]
 # JSON is YAML.
 (FOLDER / "extra-openai-models.yaml").write_text(json.dumps(MODELS))
-(FOLDER / "keys.json").write_text(json.dumps({"mirobody": API_KEY, "wrong": WRONG_KEY}))
+(FOLDER / "keys.json").write_text(json.dumps({"mirobody": API_KEY, "wrong": WRONG_KEY, "spent": SPENT_KEY}))
 
 import llm  # noqa: E402 - reads its folder's name when it is imported
 
@@ -106,6 +108,11 @@ def unauthorized() -> str:
 @scenario
 def not_found() -> str:
     return llm.get_model("wrong-path").prompt(TEXT).text()
+
+
+@scenario
+def out_of_quota() -> str:
+    return llm.get_model("spent-key").prompt(TEXT).text()
 
 
 @scenario

@@ -14,6 +14,7 @@ from scenarios import (
     PLACE,
     RECALL,
     RECORD,
+    SPENT_KEY,
     TEXT,
     TOOL,
     USED_UP_KEY,
@@ -157,6 +158,11 @@ def not_found() -> Any:
 def rate_limited() -> Any:
     limited = client.with_options(api_key=USED_UP_KEY)
     return [limited.responses.create(model=MODEL, input=TEXT).output_text for _ in range(2)]
+
+
+@scenario
+def out_of_quota() -> Any:
+    return client.with_options(api_key=SPENT_KEY).responses.create(model=MODEL, input=TEXT).output_text
 
 
 @scenario
