@@ -1,10 +1,6 @@
 """The audit's pages: seen and searched by administrators, changed by nobody."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 
 from mirobody_site.operators.admin.base import SeenOnly
 from mirobody_site.operators.models import AuditEntry
@@ -17,21 +13,10 @@ class AuditEntryAdmin(SeenOnly):
     list_display = ("happened_at", "actor_name", "action", "object_type", "object_id", "reason", "address")
     list_filter = ("action", "reason")
     lookups = ("action__exact", "reason__exact")
-    search_fields = ("=actor_name",)
+    search_fields = found_by = ("actor_name", "object_id", "subject_hash", "request_id", "ticket")
     search_help_text = "A name, an id, a Subject's hash, a request id or a ticket, whole"
     fields = readonly_fields = (
         *("happened_at", "actor_name", "action", "object_type", "object_id", "subject_hash", "figures"),
         *("reason", "ticket", "address", "request_id", "page"),
     )
     ordering = ("-happened_at",)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[AuditEntry], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Whole values only, each of an indexed column."""
-        term = search_term.strip()
-        for column in ("actor_name", "object_id", "subject_hash", "request_id", "ticket"):
-            found = queryset.filter(**{column: term})
-            if term and found.exists():
-                return found, False
-        return queryset.none() if term else queryset, False

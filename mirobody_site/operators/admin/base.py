@@ -1,11 +1,13 @@
 """What the admin's lists and pages share: nothing is edited, no table is counted, content needs its right."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.admin import ShowFacets
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.paginator import InfinitePaginator
 
@@ -13,12 +15,20 @@ from mirobody_site.operators.audit import Action, record
 from mirobody_site.operators.roles import READ_CONTENT, may
 
 if TYPE_CHECKING:
-    # Unfold has no types; its class is a subclass of this one.
+    # Unfold has no types; its classes are subclasses of these.
     from django.contrib.admin import ModelAdmin
 else:
     from unfold.admin import ModelAdmin
+    from unfold.views import ChangeList
 
 PAGE = 50
+
+
+class FixedOrder(ChangeList):
+    """A list in its own order, which an index serves; an order in its address is ignored."""
+
+    def get_ordering_field(self, field_name: Any) -> None:
+        return None
 
 
 class SeenOnly(ModelAdmin):  # type: ignore[type-arg]  # generic for type checkers only
@@ -26,12 +36,34 @@ class SeenOnly(ModelAdmin):  # type: ignore[type-arg]  # generic for type checke
 
     paginator = InfinitePaginator
     show_full_result_count = False
+    show_facets = ShowFacets.NEVER
     list_per_page = PAGE
     list_max_show_all = 0
     actions: tuple[str, ...] = ()
     sortable_by = ()
     lookups: tuple[str, ...] = ()
     """What a list's address may filter by, beside its filters."""
+    found_by: tuple[str, ...] = ()
+    """The columns whose whole values are searched, one after another."""
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return FixedOrder
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Those whose first column of ``found_by`` that knows the term has it. Django's own search can use no index."""
+        term = search_term.strip()
+        return (self._found(queryset, term) if term else queryset), False
+
+    def _found(self, queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
+        for column in self.found_by:
+            # A word is no number.
+            with suppress(ValueError):
+                found = queryset.filter(**{column: term})
+                if found.exists():
+                    return found
+        return queryset.none()
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

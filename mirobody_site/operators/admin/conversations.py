@@ -18,7 +18,7 @@ class ConversationAdmin(ContentAdmin):
     """Conversations, newest first; the page of one is its timeline."""
 
     list_display = ("id", "subject_id", "created_at")
-    search_fields = ("=id",)
+    search_fields = found_by = ("id",)
     search_help_text = "A conversation's number"
     lookups = ("subject__id__exact",)
     ordering = ("-id",)

@@ -38,7 +38,7 @@ class ApiKeyAdmin(SeenOnly):
     list_select_related = ("account",)
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     lookups = ("revoked_at__isempty",)
-    search_fields = ("=prefix", "=name", "=account__username")
+    search_fields = found_by = ("prefix", "name", "account__username")
     fields = ("prefix", "account", "name", "rate_limit_rpm", "last_used", "created_at", "revoked_at")
     readonly_fields = ("prefix", "account", "name", "last_used", "created_at", "revoked_at")
     ordering = ("-id",)

@@ -70,7 +70,7 @@ class ShareEventAdmin(SeenOnly):
     list_display = ("happened_at", "action", "tool", "account_id", "owner_id", "viewer_id", "share_id")
     list_filter = ("action",)
     lookups = ("action__exact",)
-    search_fields = ("=owner_id", "=viewer_id", "=share_id")
-    search_help_text = "The number of a Subject or a share"
+    search_fields = found_by = ("owner_id", "viewer_id")
+    search_help_text = "The number of a Subject"
     fields = ("happened_at", "action", "tool", "account_id", "owner_id", "viewer_id", "share_id")
     ordering = ("-id",)

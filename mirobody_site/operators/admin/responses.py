@@ -199,7 +199,7 @@ class PendingCallAdmin(SeenOnly):
     """Calls of client tools that were handed off, and which response answered them."""
 
     list_display = ("call_id", "response_id", "claimed_by", "claimed_until")
-    search_fields = ("=response__id",)
+    search_fields = found_by = ("response_id",)
     search_help_text = "A response's id"
     fields = list_display
     ordering = ("-id",)

@@ -12,7 +12,7 @@ class UsageAdmin(SeenOnly):
 
     list_display = ("day", "account", "api_key", "subject_number", "turns", "model_calls", "cost_micro_usd")
     list_select_related = ("account", "api_key")
-    search_fields = ("=account__username", "=api_key__prefix")
+    search_fields = found_by = ("account__username", "api_key__prefix")
     fields = (
         "day",
         "account",
