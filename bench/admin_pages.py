@@ -128,12 +128,12 @@ def measured(client: Client, address: str) -> tuple[float, int]:
         answer = client.get(address)
     if answer.status_code != HTTPStatus.OK:
         raise SystemExit(f"{address} answers {answer.status_code}")
-    times = []
+    count, times = len(queries), []
     for _ in range(5):
         begun = perf_counter()
         client.get(address)
         times.append((perf_counter() - begun) * 1000)
-    return median(times), len(queries)
+    return median(times), count
 
 
 def main() -> int:

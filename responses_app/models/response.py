@@ -41,7 +41,7 @@ class Response(models.Model):
     id = models.CharField(primary_key=True, max_length=37)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     api_key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="+", db_index=False)
-    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="responses")
+    subject = models.ForeignKey(Subject, on_delete=models.CASCADE, related_name="responses", db_index=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="responses")
     previous = models.ForeignKey("self", null=True, on_delete=models.SET_NULL, related_name="continuations")
     status = models.CharField(max_length=16)
@@ -65,6 +65,7 @@ class Response(models.Model):
             models.Index(fields=["expires_at"], name="response_expiry"),
             models.Index(fields=["lease_until"], name="response_running", condition=Q(status__in=RUNNING)),
             models.Index(fields=["-created_at", "-id"], name="response_newest"),
+            models.Index(fields=["subject", "-created_at", "-id"], name="response_newest_of_subject"),
             models.Index(
                 fields=["status", "-created_at"], name="response_unfinished", condition=Q(status__in=ENDED_ILL)
             ),
