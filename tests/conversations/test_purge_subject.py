@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from datetime import datetime
 
 import httpx
@@ -143,8 +144,9 @@ def test_a_large_subject_goes_in_batches_and_progress_is_told(
 ) -> None:
     monkeypatch.setattr(erasure, "BATCH", 10)
     watched = Terminal()
-    call_command("purge_subject", "--account", owner, "--user", eve, "--yes", stderr=watched)
-    assert watched.getvalue().strip().split("\r") == ["2 of 27", "12 of 27", "22 of 27", "27 of 27"]
+    monkeypatch.setattr("sys.stderr", watched)
+    call_command("purge_subject", "--account", owner, "--user", eve, "--yes")
+    assert re.findall(r"(\d+)/27 ", watched.getvalue()) == ["0", "2", "12", "22", "27"]
     assert markers.in_rows() == set()
 
 

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
 
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
@@ -23,7 +24,8 @@ class Command(BaseCommand):
         "Erases one Subject of an account: health records, conversations, sessions, shares in both directions, its "
         "values in other people's stored tool results, and the mapping of the name itself. Cannot be undone. Prints a "
         "receipt with counts, time and a keyed hash of the name. Exit codes: 0 erased (or dry run), 1 no such Subject "
-        "or account, 2 wrong arguments, 3 not confirmed."
+        "or account, 2 wrong arguments, 3 not confirmed. Example: manage.py purge_subject --account demo --user alice "
+        "--dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -47,7 +49,8 @@ class Command(BaseCommand):
         if not options["yes"]:
             self._confirm(user, before)
         try:
-            erased = erase_subject(subject, self._progress(before))
+            with _progress(before) as bar:
+                erased = erase_subject(subject, bar.update)
         except NotFoundError:
             raise _no_such_subject() from None
         forget_free_pages()
@@ -62,17 +65,6 @@ class Command(BaseCommand):
         if sys.stdin.readline().rstrip("\n") != expected:
             raise CommandError("Not confirmed; nothing was erased.", returncode=NOT_CONFIRMED)
 
-    def _progress(self, before: Erased) -> Any:
-        total, done = before.records + before.conversations, 0
-
-        def tell(count: int) -> None:
-            nonlocal done
-            done += count
-            if self.stderr.isatty():
-                self.stderr.write(f"\r{done} of {total}", ending="\n" if done >= total else "")
-
-        return tell
-
     def _report(self, options: dict[str, Any], user: str, counts: Erased, what: str) -> None:
         told = receipt(what, counts, subject_hash(options["account"], user))
         if options["json"]:
@@ -80,6 +72,12 @@ class Command(BaseCommand):
             return
         for name, value in told.items():
             self.stdout.write(f"{name}: {value}")
+
+
+def _progress(before: Erased) -> Any:
+    """A bar on a terminal alone, moved by every batch."""
+    total = before.records + before.conversations
+    return tqdm(total=total, file=sys.stderr, disable=None, leave=False, mininterval=0, miniters=1, unit=" rows")
 
 
 def _no_such_subject() -> CommandError:

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     help = (
         "Takes away what has expired: stored responses, health records, and stored tool results whose records are "
         "gone. Expired data is invisible at once, swept or not. Safe to stop, and to run twice at once; a Celery beat "
-        "runs it every ten minutes."
+        "runs it every ten minutes. Exit codes: 0 swept, 2 wrong arguments. Example: manage.py sweep_expired --json"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         "medications, allergies, immunizations, procedures, encounters, reports and documents as clinical records. "
         "All in one transaction; the same file again adds nothing. What is not taken is counted with the reason. "
         "Exit codes: 0 imported (or dry run), 1 nothing was imported: no such account, or a file that cannot be "
-        "imported, 2 wrong arguments."
+        "imported, 2 wrong arguments. Example: manage.py import_fhir alice.json --account demo --user alice --dry-run"
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
