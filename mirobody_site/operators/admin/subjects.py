@@ -16,6 +16,7 @@ from django.utils.html import format_html_join
 from mirobody_site.operators.admin.base import SeenOnly, audit_list, kind_of
 from mirobody_site.operators.admin.confirm import Question, TypedName, Why, page, told
 from mirobody_site.operators.audit import Action, record
+from mirobody_site.operators.downloads import in_chunks
 from mirobody_site.operators.roles import ERASE_SUBJECT, EXPORT_SUBJECT, READ_CONTENT, may
 from mirobody_site.tenancy.errors import NotFoundError
 from mirobody_site.tenancy.models import Subject
@@ -127,7 +128,7 @@ class SubjectAdmin(SeenOnly):
             return page(request, self, question, form)
         self._record(request, Action.EXPORTED, subject, form, {})
         content_type = "application/fhir+json" if kind == "fhir" else "application/json"
-        pieces = (piece.encode() for piece in _EXPORTS[kind](subject, timezone.now()))
+        pieces = in_chunks(_EXPORTS[kind](subject, timezone.now()))
         answer = StreamingHttpResponse(pieces, content_type=content_type)
         answer["Content-Disposition"] = f'attachment; filename="subject-{subject.pk}-{kind}.json"'
         return answer
