@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from mimetypes import guess_type
 
 from mirobody_site.tenancy.errors import InvalidRequestError
 from responses_app.engine.conversation import Call, CallOutput, Entry, Message, Part, Thought
@@ -101,11 +102,19 @@ def _part(part: ContentPart) -> Part:
         case InputImage():
             return {"type": "image", "url": part.image_url, "detail": part.detail}
         case InputFile():
-            return {"type": "file", "filename": part.filename, "data": part.file_data}
+            return {"type": "file", "filename": part.filename, "data": _data_url(part)}
         case Refusal():
             return {"type": "text", "text": part.refusal}
         case _:
             return {"type": "text", "text": part.text}
+
+
+def _data_url(part: InputFile) -> str:
+    """Providers want to know what is in it."""
+    if part.file_data[:5].lower() == "data:":
+        return part.file_data
+    media_type = guess_type(part.filename)[0] or "application/octet-stream"
+    return f"data:{media_type};base64,{part.file_data}"
 
 
 def entry_text(entry: Entry) -> str:

@@ -4,7 +4,7 @@ Source: the wire contract, section 10.
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,13 +29,15 @@ class Pricing(BaseModel):
 
 
 class Tier(BaseModel):
-    """One model of the API. ``context_window`` and ``max_output_tokens`` are in tokens."""
+    """One model of the API. ``context_window`` and ``max_output_tokens`` are in tokens; ``input_modalities`` is what
+    may stand in an input."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     context_window: int = Field(gt=0)
     max_output_tokens: int = Field(gt=0)
     pricing: Pricing
+    input_modalities: frozenset[Literal["text", "image", "file"]] = frozenset(("text", "image", "file"))
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The tier with some of its figures changed, those of ``pricing`` one by one. Raises ``ValueError``."""

@@ -6,9 +6,10 @@ Source: the wire contract, section 2; Open Responses 2026-04-24, "Items".
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from responses_app.protocol.attachments import MAX_FILE_DATA, MAX_IMAGE_URL, check_file_data, check_image_url
 from responses_app.protocol.wire import TAG, WireModel
 
 MAX_TOOL_OUTPUT_BYTES = 1_000_000
@@ -40,7 +41,7 @@ class InputImage(WireModel):
     """An image by URL or data URL."""
 
     type: Literal["input_image"]
-    image_url: str
+    image_url: Annotated[str, Field(max_length=MAX_IMAGE_URL), AfterValidator(check_image_url)]
     detail: Literal["auto", "low", "high", "original"] = "auto"
 
 
@@ -48,7 +49,7 @@ class InputFile(WireModel):
     """A file, inline: ``file_data`` is a data URL or base64."""
 
     type: Literal["input_file"]
-    file_data: str
+    file_data: Annotated[str, Field(max_length=MAX_FILE_DATA), AfterValidator(check_file_data)]
     filename: str = Field(default="file", max_length=255)
 
 

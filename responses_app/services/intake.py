@@ -27,6 +27,7 @@ from responses_app.services.dispatch import dispatch_turn
 from responses_app.services.lifetimes import expiry, turn_lifetime
 from responses_app.services.lost_turns import fail_turn_never_sent, give_back_claims
 from responses_app.services.mcp_offers import forget, hold
+from responses_app.services.modalities import check_attachments
 from responses_app.services.queueing import announced_frames
 from responses_app.services.references import with_referenced_items
 from responses_app.services.resume import already_resumed
@@ -121,6 +122,7 @@ def _about(order: TurnOrder, subject_id: int | None, now: datetime) -> TurnOrder
     """The order with its Subject, and with the Subject's items that it refers to."""
     order = replace(order, subject_id=subject_id, request=with_referenced_items(order.request, subject_id, now))
     check_compactions(order)
+    check_attachments(order.request)
     check_input_fits(order)
     return order
 

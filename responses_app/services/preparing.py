@@ -32,6 +32,7 @@ from responses_app.protocol.response import new_response
 from responses_app.selectors import conversation_turns
 from responses_app.services.leave_behind import entries_without_gone, gone_from
 from responses_app.services.mcp_offers import taken
+from responses_app.services.modalities import with_attachments_taken
 from responses_app.services.resume import previous_not_found
 from responses_app.services.rooms import room_of
 from responses_app.services.sealed_items import openers
@@ -170,7 +171,8 @@ def _history(order: TurnOrder) -> list[Entry]:
     gone = gone_from([turn.response_id for turn in turns], timezone.now())
     for turn in turns:
         items = ResponseRequest.model_validate({"input": turn.input}).items
-        entries += entries_from_input(items, openers(order))
+        said = entries_from_input(items, openers(order))
+        entries += with_attachments_taken(said, order.request.model)
         added = (entry_from_json(value) for value in turn.added)
         entries += entries_without_gone(added, gone.get(turn.response_id, {}))
     return entries

@@ -101,3 +101,19 @@ def test_a_call_is_handed_over_whole_and_event_by_event(answers: dict[str, httpx
     arguments = "".join(event["delta"] for event in stream.of("response.function_call_arguments.delta"))
     assert arguments == stream.of("response.function_call_arguments.done")[0]["arguments"] == done["item"]["arguments"]
     assert json.loads(arguments) == {"location": "San Francisco, CA"}
+
+
+def test_a_conversation_is_compacted(api: httpx.Client) -> None:
+    body = {"model": "mirobody-flash", "prompt_cache_key": "compliance", "input": SEVERAL_TURNS[:2]}
+    answer = api.post("/v1/responses/compact", json=body)
+    assert answer.status_code == 200, answer.text
+    window = answer.json()
+    validate(openresponses.CompactResource, window, "compact-response")
+    assert window["object"] == "response.compaction"
+    assert "compaction" in [item["type"] for item in window["output"]]
+    going_on = {"model": "mirobody-flash", "input": [*window["output"], SEVERAL_TURNS[2]]}
+    assert api.post("/v1/responses", json=going_on).json()["status"] == "completed"
+
+
+def test_a_compaction_needs_a_model(api: httpx.Client) -> None:
+    assert api.post("/v1/responses/compact", json={"input": SEVERAL_TURNS[:2]}).status_code == 400
