@@ -26,6 +26,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mirobody_site.settings")
 os.environ.setdefault("LOG_LEVEL", "ERROR")
 FOLDER = tempfile.TemporaryDirectory()
 os.environ |= {"DATA_DIR": FOLDER.name, "ENV_FILE": os.devnull}
+os.environ["MODEL_CATALOGUE"] = '{"mirobody-flash": {"context_window": 100000000}}'
 
 import django
 

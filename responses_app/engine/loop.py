@@ -5,6 +5,7 @@ It talks to the outside through ports.py alone; what it says goes through assemb
 
 from collections.abc import Callable, Sequence
 
+from mirobody_site.tenancy.errors import ApiError
 from responses_app.engine.conversation import CallOutput, Entry, Message
 from responses_app.engine.grounding import Evidence
 from responses_app.engine.ports import ModelBackend, ModelCall, ToolOutcome, ToolRunner, ToolStep
@@ -13,6 +14,7 @@ from responses_app.engine.steps import (
     AwaitClient,
     CallModelAgain,
     CallPlan,
+    CutShort,
     Ending,
     Finished,
     ServerCall,
@@ -20,7 +22,7 @@ from responses_app.engine.steps import (
     plan_calls,
 )
 from responses_app.engine.transcript import compact_json
-from responses_app.engine.turn import RunningTurn, StepDraft, Telling, Turn
+from responses_app.engine.turn import RunningTurn, StepDraft, Telling, Turn, is_too_long
 from responses_app.protocol.events import Event
 from responses_app.protocol.ids import new_call_id
 from tools_app.contract import RecordsUsed
@@ -62,7 +64,13 @@ class AgentTurn(RunningTurn):
         draft = StepDraft()
         call = self._model_call()
         self._asked_before = True
-        cut = yield from self._ask_model(call, draft, len(self._before))
+        try:
+            cut = yield from self._ask_model(call, draft, len(self._before))
+        except ApiError as error:
+            # What made it too long was not the caller's.
+            if self.added and is_too_long(error):
+                return CutShort("context_length_exceeded")
+            raise
         self.added += draft.said()
         cut = cut or draft.cut_short()
         if cut is not None:

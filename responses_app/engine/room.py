@@ -14,6 +14,7 @@ from responses_app.engine.tokens import count_tokens
 from responses_app.engine.transcript import compact_json, entry_text
 
 LEFT_OUT = compact_json({"error": "This result was left out: with it the conversation is too long for you."})
+CONTEXT_LENGTH_EXCEEDED = "context_length_exceeded"
 _MOST_BYTES_OF_A_CHARACTER = 4
 
 
@@ -71,7 +72,7 @@ def _beside(call: ModelCall) -> list[str]:
 
 def too_long(message: str) -> InvalidRequestError:
     """400 ``context_length_exceeded``."""
-    return InvalidRequestError(message, code="context_length_exceeded", param="input")
+    return InvalidRequestError(message, code=CONTEXT_LENGTH_EXCEEDED, param="input")
 
 
 def _surely_within(tokens: int, texts: Sequence[str]) -> bool:

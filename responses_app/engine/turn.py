@@ -28,7 +28,7 @@ from responses_app.engine.ports import (
     ToolDefinition,
     UsageReported,
 )
-from responses_app.engine.room import Room, too_long
+from responses_app.engine.room import CONTEXT_LENGTH_EXCEEDED, Room, too_long
 from responses_app.engine.steps import Cancelled, CutShort, Ending, Failed
 from responses_app.engine.usage import NOTHING_USED, Tally, UsageMeter, Visible
 from responses_app.protocol.events import Event
@@ -154,7 +154,7 @@ class RunningTurn(ABC):
         try:
             self.ending = yield from self._run()
         except ApiError as error:
-            self.ending = Failed(too_long(_TOO_LONG) if _is_too_long(error) else error)
+            self.ending = Failed(too_long(_TOO_LONG) if _is_refused_as_too_long(error) else error)
         except Exception:
             log.exception("turn failed")
             self.ending = Failed(ServerError())
@@ -211,7 +211,7 @@ class RunningTurn(ABC):
             try:
                 return (yield from self._infer(fitted, draft))
             except ModelFault as fault:
-                if not _is_too_long(fault):
+                if not _is_refused_as_too_long(fault):
                     raise
                 room = room.smaller_than(fitted)
                 try:
@@ -258,6 +258,10 @@ class RunningTurn(ABC):
         return self._assembly.text(piece.text, piece.logprobs)
 
 
-def _is_too_long(error: ApiError) -> bool:
-    """Whether the provider said that the conversation is longer than the model's context window."""
+def is_too_long(error: ApiError) -> bool:
+    """Whether the conversation is longer than the model's context window, by our count or the provider's word."""
+    return error.code == CONTEXT_LENGTH_EXCEEDED or _is_refused_as_too_long(error)
+
+
+def _is_refused_as_too_long(error: ApiError) -> bool:
     return isinstance(error, ModelFault) and "context" in error.about

@@ -10,7 +10,14 @@ from typing import Any, Literal
 from responses_app.protocol.request import ResponseRequest
 
 Status = Literal["queued", "in_progress", "completed", "failed", "incomplete", "cancelled"]
-IncompleteReason = Literal["max_duration", "max_model_calls", "max_output_tokens", "content_filter", "format_mismatch"]
+IncompleteReason = Literal[
+    "max_duration",
+    "max_model_calls",
+    "max_output_tokens",
+    "content_filter",
+    "format_mismatch",
+    "context_length_exceeded",
+]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseObject = dict[str, Any]
 Item = dict[str, Any]

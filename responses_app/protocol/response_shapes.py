@@ -178,7 +178,8 @@ class ResponseError(Shape):
 
 
 class IncompleteDetails(Shape):
-    """Which limit ended the turn; ``format_mismatch``: the answer does not fit ``text.format``."""
+    """Which limit ended the turn; ``format_mismatch``: the answer does not fit ``text.format``;
+    ``context_length_exceeded``: what the model did made the conversation too long for it."""
 
     reason: IncompleteReason
 

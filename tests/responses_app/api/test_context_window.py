@@ -124,6 +124,13 @@ def test_results_that_do_not_fit_are_left_out_in_mid_turn(
     assert all("left out" not in str(step["result"]) for step in response["tool_steps"])
 
 
+def test_what_the_model_itself_made_too_long_is_incomplete(api: httpx.Client, script: Script) -> None:
+    look = Step(text=["I look."], calls=[Call("list_family_members", {"note": "word " * 700})])
+    response = create(api, input=f"Go {script(look)}", builtin_tools=["list_family_members"])
+    assert response["incomplete_details"] == {"reason": CODE}
+    assert response["output_text"] == "I look."
+
+
 class TestAProviderThatTakesLess:
     @pytest.mark.parametrize(
         "error",

@@ -4,11 +4,19 @@ from typing import Any
 
 import httpx
 import pytest
+from pytest_django import Settings
 
+from responses_app.protocol.catalogue import catalogue
 from tests.responses_app.api.both_ways import accepted, refused
 from tests.responses_app.api.conftest import create, message
 
 OUTPUT_BYTES = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def wide_window(settings: Settings) -> None:
+    """The model's context window is no limit here."""
+    settings.MODEL_CATALOGUE = catalogue({"mirobody-flash": {"context_window": 10 * OUTPUT_BYTES}})
 
 
 def tools(count: int) -> list[dict[str, object]]:
@@ -47,7 +55,7 @@ def test_a_tool_output_within_the_limit(api: httpx.Client, output: object) -> No
         [{"type": "input_text", "text": "x" * (OUTPUT_BYTES + 1)}],
         [{"type": "input_text", "text": "x" * (OUTPUT_BYTES // 2 + 1)}] * 2,
         [{"type": "input_image", "image_url": "data:image/png;base64," + "A" * OUTPUT_BYTES}],
-        [{"type": "input_file", "file_data": "A" * (OUTPUT_BYTES + 1)}],
+        [{"type": "input_file", "file_data": "A" * (OUTPUT_BYTES + 4)}],
     ],
     ids=["ASCII", "multi-byte", "part", "two parts", "image", "file"],
 )

@@ -9,7 +9,9 @@ from typing import Any
 import httpx
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
+from responses_app.protocol.catalogue import catalogue
 from tests.responses_app.api.conftest import Ask, Json, Script, ask, create, script, scripted_model
 from tests.support.server import Account
 from tests.support.upstream import Call, Step
@@ -68,3 +70,9 @@ def statuses(response: Json) -> list[str]:
 def told(request: Any) -> list[Json]:
     """What the model was told by the tools of its turn."""
     return [json.loads(output) for output in request.tool_outputs]
+
+
+@pytest.fixture(autouse=True)
+def wide_window(settings: Settings) -> None:
+    """The model's context window is no limit here: the bounds of files are."""
+    settings.MODEL_CATALOGUE = catalogue({"mirobody-flash": {"context_window": 100_000_000}})
