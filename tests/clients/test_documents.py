@@ -107,6 +107,14 @@ def test_the_chinese_guide_has_the_same_blocks() -> None:
     assert blocks_of(document("api.zh")) == blocks_of(document("api"))
 
 
+@pytest.mark.parametrize("guide", ["api", "api.zh"])
+def test_the_guide_names_every_door(guide: str) -> None:
+    text = document(guide)
+    for path in json.loads((DOCS / "openapi.json").read_text())["paths"]:
+        *_, last = [part for part in path.split("/") if "{" not in part]
+        assert re.search(rf"/{last}\b", text), path
+
+
 def documents() -> list[Path]:
     return [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.glob("*.md"))]
 
