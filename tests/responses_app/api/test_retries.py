@@ -26,7 +26,7 @@ from tests.responses_app.api.conftest import (
     wait_until,
 )
 from tests.support.envelope import assert_error
-from tests.support.lost_callers import caller, followed_requests, lost_requests
+from tests.support.lost_callers import caller, followed_requests, forget_lost_requests, lost_requests
 from tests.support.server import Account, make_account
 from tests.support.sse import open_stream
 from tests.support.upstream import Call, Step, Upstream
@@ -38,6 +38,12 @@ Marks = pytest.mark.parametrize("marked", [{}, AGAIN], ids=["unmarked", "marked"
 Stored = pytest.mark.parametrize("store", [True, False], ids=["stored", "not stored"])
 
 pytestmark = pytest.mark.usefixtures("event_logs")
+
+
+@pytest.fixture(autouse=True)
+def nobody_lost(event_logs: Any) -> None:
+    """No caller of another test is waited for here."""
+    forget_lost_requests()
 
 
 @pytest.fixture

@@ -332,7 +332,7 @@ def test_a_response_deleted_while_a_request_continues_it(
             delete(another, response["id"])
         return new_response_id()
 
-    monkeypatch.setattr("responses_app.services.intake.new_response_id", deletes_first)
+    monkeypatch.setattr("responses_app.services.retries.new_response_id", deletes_first)
     body = {"input": "And?", "previous_response_id": response["id"], "store": store}
     answer = api.post("/v1/responses", json=body)
     assert_error(answer, 404, "previous_response_not_found", "previous_response_id")
