@@ -1,5 +1,6 @@
 """Reads of a Subject's records and of the shares it has received. Figures over records are in statistics.py."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -32,11 +33,13 @@ def records_of(subject: Subject, now: datetime) -> HealthRecordQuerySet:
 
 
 def pages_of(rows: QuerySet[Row]) -> Iterator[list[Row]]:
-    """All rows by their keys, some at a time: no cursor, and no connection, is held between two pages."""
-    last = 0
-    while page := list(rows.filter(pk__gt=last).order_by("pk")[:_PAGE]):
-        yield page
-        last = page[-1].pk
+    """All rows by their keys, some at a time: no cursor, and no connection, is held between two pages.
+
+    The keys are read first: a database asked for what comes after the last one may sort a person's rows for each page.
+    """
+    keys = array("q", rows.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(keys), _PAGE):
+        yield list(rows.filter(pk__in=keys[start : start + _PAGE]).order_by("pk"))
 
 
 def find_record(account_id: int, public_id: str, now: datetime) -> HealthRecord | None:

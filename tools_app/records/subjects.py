@@ -1,8 +1,6 @@
 """Writes of what a Subject itself is: its name for others, and its time zone, which decides the days of its records."""
 
-from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,9 +11,8 @@ from mirobody_site.tenancy.services import lock_subject
 from tools_app.records import clinical_times, times
 from tools_app.records.clinical import ClinicalRecord
 from tools_app.records.models import HealthRecord
+from tools_app.records.selectors import pages_of
 from tools_app.records.sharing import ends_of_given, note_earlier_ends
-
-CHUNK = 500
 
 
 @transaction.atomic
@@ -43,7 +40,7 @@ def change_subject(
 
 def _move_readings(subject: Subject, zone: ZoneInfo) -> None:
     columns = ["local_date", "day", "instant", "end_instant"]
-    for rows in _chunks(HealthRecord.objects.filter(subject=subject)):
+    for rows in pages_of(HealthRecord.objects.filter(subject=subject)):
         changed = []
         for row in rows:
             end = times.read_moment(row.end_time, zone) if row.end_time else None
@@ -56,18 +53,11 @@ def _move_clinical_records(subject: Subject, zone: ZoneInfo) -> None:
     def read(text: str) -> clinical_times.ClinicalTime | None:
         return clinical_times.read_clinical_time(text, zone) if text else None
 
-    for rows in _chunks(ClinicalRecord.objects.filter(subject=subject)):
+    for rows in pages_of(ClinicalRecord.objects.filter(subject=subject)):
         changed = [
             row for row in rows if _set(row, clinical_times.timed(read(row.time), read(row.end_time), row.status))
         ]
         ClinicalRecord.objects.bulk_update(changed, ["local_date", "last_date"])
-
-
-def _chunks(records: models.QuerySet[Any]) -> Iterator[Sequence[Any]]:
-    """The rows, some at a time, by their keys, since each chunk is written before the next is read."""
-    keys = iter(list(records.values_list("pk", flat=True)))
-    while some := list(islice(keys, CHUNK)):
-        yield list(records.filter(pk__in=some))
 
 
 def _set(row: models.Model, columns: dict[str, Any]) -> bool:
