@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 CANDIDATES = ("chromium", "chromium-browser", "google-chrome")
 SCREENSHOTS = Path(os.environ.get("SCREENSHOTS", "build/screenshots"))
 ALLOWED_SCHEMES = {"data", "blob"}
-TIMEOUT_MILLISECONDS = 30_000
+TIMEOUT_MILLISECONDS = 60_000
 
 expect.set_options(timeout=TIMEOUT_MILLISECONDS)
 
