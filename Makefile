@@ -17,6 +17,8 @@ ON_DEFAULTS := env $(addprefix -u ,$(SETTINGS)) ENV_FILE=/dev/null
 POSTGRES_URL ?= postgres://postgres@127.0.0.1:5432/postgres
 ON_POSTGRES := $(ON_DEFAULTS) DATABASE_URL=$(POSTGRES_URL)
 STATEFUL := tests/responses_app tests/tools_app tests/tenancy tests/conversations tests/mirobody_site
+# What stands in those folders and promises nothing about a database.
+STATELESS := $(addprefix tests/responses_app/,engine llm playground protocol rendering) tests/tools_app/standardization
 
 .PHONY: serve up test test-clients test-postgres test-races test-schema bench bench-streams bench-soak bench-chain bench-health bench-admin check openapi format
 
@@ -44,7 +46,7 @@ test-clients: $(VENV)/dev.stamp
 
 # What touches the database, on Postgres.
 test-postgres: $(VENV)/dev.stamp
-	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db $(STATEFUL) $(ARGS)
+	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --create-db $(STATEFUL) $(addprefix --ignore=,$(STATELESS)) $(ARGS)
 	@$(ON_POSTGRES) $(PYTHON) -m pytest -n auto --dist loadfile --create-db tests/faults
 
 # The races at full width, on Postgres: takes long.
