@@ -38,6 +38,17 @@ def test_it_is_one_panel_with_two_components(api: httpx.Client) -> None:
     assert searched(api)["entry"][0]["resource"] == body
 
 
+def test_two_numbers_in_a_doubtful_unit_are_no_panel_and_both_shown(api: httpx.Client) -> None:
+    written(api, record("blood pressure", "120/80", "1", "2026-03-01T08:00:00Z"))
+    shown = [checked(api.get(f"{PATH}/{row['fhir_resource_id']}")) for row in rows(api)]
+    assert len({body["id"] for body in shown}) == 2
+    assert {body["code"]["text"] for body in shown} == {"blood pressure"}
+    assert not any("component" in body for body in shown)
+    found = searched(api)
+    assert found["total"] == 2
+    assert {entry["resource"]["id"] for entry in found["entry"]} == {body["id"] for body in shown}
+
+
 def test_the_id_of_either_row_leads_to_it(api: httpx.Client) -> None:
     written(api, PRESSURE)
     ids = [row["id"].removeprefix("rec_") for row in rows(api)]

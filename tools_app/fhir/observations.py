@@ -16,7 +16,7 @@ from django.conf import settings
 
 from tools_app.fhir.systems import LOINC, UCUM
 from tools_app.records.models import RECORD_PREFIX, HealthRecord
-from tools_app.records.pressures import PANEL
+from tools_app.records.pressures import PANEL, SIDES
 from tools_app.standardization import Concept, concepts, ucum_unit
 
 Json = dict[str, Any]
@@ -34,7 +34,8 @@ _EXACT = 1e15
 
 def resource_id(record: HealthRecord) -> str:
     """The id of the resource that shows the record: the same for both rows of a blood pressure."""
-    return str(uuid.UUID(record.measurement_id.removeprefix(RECORD_PREFIX)))
+    shown_as = record.measurement_id if record.analyte in SIDES else record.public_id
+    return str(uuid.UUID(shown_as.removeprefix(RECORD_PREFIX)))
 
 
 def public_id_of(resource: str) -> str | None:

@@ -10,8 +10,8 @@ BLOOD_PRESSURE = "blood_pressure"
 PANEL, SYSTOLIC, DIASTOLIC = "85354-9", "8480-6", "8462-4"
 SIDES = (f"{BLOOD_PRESSURE}_systolic", f"{BLOOD_PRESSURE}_diastolic")
 
-IS_FIRST = Q(public_id=F("measurement_id"))
-"""True of one row of every measurement."""
+IS_FIRST = Q(public_id=F("measurement_id")) | ~Q(analyte__in=SIDES)
+"""True of one row of every blood pressure, and of every other row: two numbers in a doubtful unit are no pressures."""
 
 
 def has_second(records: HealthRecordQuerySet) -> Q:
